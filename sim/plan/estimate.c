@@ -1,0 +1,106 @@
+/* Piper's cost model in closed form (NeurIPS 2021, section 3). For a stage S with degrees (d, t), N
+ * microbatches per batch and bandwidth B, per microbatch:
+ *
+ *     compute = sum of p_v / d
+ *     edge    = (sum over edges (u,v) entering S of 2 (c(u,v) + c_fw_v(u))
+ *              + sum over edges (v,x) leaving  S of 2 (c(v,x) + c_bw_v(x))) / (d B)
+ *     resync  = sum of 4 (d-1) w_v / (d N B)
+ *     memory  = sum of a_v y + b_v,  y = ceil(s / d), s = sum of d from S to the last stage
+ *
+ * The 2 is the activation forward and its gradient back, the 4 an all-reduce of the gradients as a
+ * parameter server does it. */
+#include "sim/plan/plan.h"
+
+#define NO_STAGE G_MAXUINT
+
+/* The stage of each layer. Caller frees. */
+static guint *stage_of_layers(const PsPlan *plan, const PsProfile *profile)
+{
+    guint *stage_of = g_new(guint, profile->n_layers);
+    for (guint i = 0; i < profile->n_layers; i++) {
+        stage_of[i] = NO_STAGE;
+    }
+    for (guint s = 0; s < plan->n_stages; s++) {
+        for (guint i = 0; i < plan->stages[s].n_layers; i++) {
+            stage_of[plan->stages[s].layers[i]] = s;
+        }
+    }
+    return stage_of;
+}
+
+/* Bytes that one layer's edges carry over the borders of its stage, per microbatch. */
+static double border_bytes(const PsProfile *profile, guint layer_index, const PsTmpc *tmpc,
+                           const guint *stage_of)
+{
+    const PsLayer *layer = &profile->layers[layer_index];
+    double bytes = 0;
+    for (guint i = 0; i < layer->n_incoming; i++) {
+        const PsEdge *edge = &profile->edges[layer->incoming[i]];
+        if (stage_of[edge->source] != stage_of[layer_index]) {
+            bytes += 2 * (edge->bytes + tmpc->sync_forward_bytes[i]);
+        }
+    }
+    for (guint i = 0; i < layer->n_outgoing; i++) {
+        const PsEdge *edge = &profile->edges[layer->outgoing[i]];
+        if (stage_of[edge->target] != stage_of[layer_index]) {
+            bytes += 2 * (edge->bytes + tmpc->sync_backward_bytes[i]);
+        }
+    }
+    return bytes;
+}
+
+static PsStageEstimate estimate_stage(const PsPlan *plan, const PsProfile *profile,
+                                      const PsStage *stage, guint64 later_degrees,
+                                      const guint *stage_of)
+{
+    const PsSetting *setting = &plan->setting;
+    double d = stage->data_parallel;
+    guint64 in_flight = (later_degrees + stage->data_parallel - 1) / stage->data_parallel;
+    double time_s = 0, border = 0, weight = 0, memory = 0;
+    for (guint i = 0; i < stage->n_layers; i++) {
+        const PsTmpc *tmpc = ps_stage_tmpc(stage, profile, i);
+        time_s += tmpc->time_s;
+        border += border_bytes(profile, stage->layers[i], tmpc, stage_of);
+        weight += tmpc->weight_bytes;
+        memory += tmpc->memory_per_microbatch_bytes * (double)in_flight + tmpc->memory_fixed_bytes;
+    }
+    PsStageEstimate estimate = {
+        .in_flight = (guint)MIN(in_flight, G_MAXUINT),
+        .compute_s = time_s / d,
+        .edge_s = border / (d * setting->bandwidth_bytes_per_s),
+        .resync_s =
+            4 * (d - 1) * weight / (d * setting->microbatches * setting->bandwidth_bytes_per_s),
+        .memory_bytes = memory,
+    };
+    estimate.tps_s = estimate.compute_s + estimate.edge_s + estimate.resync_s;
+    return estimate;
+}
+
+PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile)
+{
+    g_autofree guint *stage_of = stage_of_layers(plan, profile);
+    PsEstimate *estimate = g_new0(PsEstimate, 1);
+    estimate->stages = g_new0(PsStageEstimate, plan->n_stages);
+    guint64 devices = 0, degrees = 0;
+    for (guint i = plan->n_stages; i-- > 0;) {
+        const PsStage *stage = &plan->stages[i];
+        degrees += stage->data_parallel;
+        devices += (guint64)stage->data_parallel * stage->tensor_parallel;
+        estimate->stages[i] = estimate_stage(plan, profile, stage, degrees, stage_of);
+        if (estimate->stages[i].tps_s >= estimate->tps_s) {
+            estimate->tps_s = estimate->stages[i].tps_s;
+            estimate->bottleneck = i;
+        }
+    }
+    estimate->devices_used = (guint)MIN(devices, G_MAXUINT);
+    estimate->sum_data_parallel = (guint)MIN(degrees, G_MAXUINT);
+    return estimate;
+}
+
+void ps_estimate_free(PsEstimate *estimate)
+{
+    if (estimate != NULL) {
+        g_free(estimate->stages);
+        g_free(estimate);
+    }
+}

@@ -1,0 +1,32 @@
+/* What a plan file says, before it meets its profile. */
+#pragma once
+
+#include "sim/plan/plan.h"
+
+/* Recorded figures that may be left out: NAN, or this for whole numbers and truths. */
+#define PS_NOT_RECORDED G_MININT64
+
+typedef struct {
+    guint n_nodes;
+    gint64 *nodes; /* layer ids */
+    guint data_parallel, tensor_parallel;
+    guint n_choices;
+    gint64 *choice_nodes; /* which layer each choice is for */
+    char **choice_names;  /* the TMPC's id */
+    gint64 in_flight;
+    double compute_s, edge_s, resync_s, tps_s, memory_bytes;
+} PsPlanFileStage;
+
+struct PsPlanFile {
+    char *path;
+    char *sha256;
+    const char *choices_key; /* "tmpc" in our form, "TMPCids" in Piper's */
+    PsPlanOrigin origin;
+    gboolean has_setting;
+    PsSetting setting;
+    guint n_stages;
+    PsPlanFileStage *stages;
+    gboolean optimal;
+    double tps_s;
+    gint64 devices_used, sum_data_parallel, bottleneck, nested;
+};
