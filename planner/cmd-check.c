@@ -1,0 +1,70 @@
+#include "planner/check.h"
+#include "sim/base/units.h"
+#include "sim/cli/options.h"
+
+static gboolean run(int argc, char **argv, GError **error);
+
+const PsCommand ps_command_check = {
+    .name = "check",
+    .usage = "PLAN DIR [options]",
+    .summary = "judge the planner's estimate by a run folder",
+    .details =
+        "Measures the traces in DIR anew and compares them, stage by stage, with what the\n"
+        "planner estimated for PLAN; says whether the plan's degrees can reach the estimate\n"
+        "at all. Exit status 3 where the replay is further from the estimate than the\n"
+        "tolerance, or needs more memory than a device has.\n\n"
+        "Example:\n"
+        "  pipersim replay plan.json --assume piper -o run\n"
+        "  pipersim check plan.json run --tolerance 1%\n",
+    .run = run,
+};
+
+/* The run must have been made from this very plan. */
+static gboolean same_plan(const char *plan_path, const PsRun *run, GError **error)
+{
+    g_autoptr(PsPlanFile) plan = ps_plan_file_load(plan_path, error);
+    if (plan == NULL) {
+        return FALSE;
+    }
+    if (g_strcmp0(ps_plan_file_sha256(plan), run->summary->plan_sha256) != 0) {
+        ps_error(error, PS_ERROR_INPUT,
+                 "%s: %s was made from another plan (expected one with SHA-256 %.12s..., its own "
+                 "summary.json has %.12s...)",
+                 plan_path, run->folder, ps_plan_file_sha256(plan), run->summary->plan_sha256);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean run(int argc, char **argv, GError **error)
+{
+    g_autofree char *format_text = NULL, *tolerance_text = NULL;
+    const GOptionEntry entries[] = {
+        {"tolerance", 0, 0, G_OPTION_ARG_STRING, &tolerance_text,
+         "Largest difference that passes (default 5%)", "PERCENT"},
+        {"format", 0, 0, G_OPTION_ARG_STRING, &format_text, "What to print (default table)",
+         "table|csv|json"},
+        G_OPTION_ENTRY_NULL,
+    };
+    const GOptionEntry *const groups[] = {entries, NULL};
+    g_auto(GStrv) arguments = NULL;
+    PsFormat format = PS_FORMAT_TABLE;
+    double tolerance = PS_CHECK_TOLERANCE;
+    if (!ps_options_parse(&ps_command_check, groups, argc, argv, 2, 2, &arguments, error) ||
+        (format_text != NULL && !ps_format_parse(format_text, &format, error)) ||
+        (tolerance_text != NULL &&
+         !ps_quantity_parse(PS_RATIO, tolerance_text, &tolerance, error))) {
+        return FALSE;
+    }
+    g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_OPS | PS_RUN_MEMORY, error);
+    if (run == NULL || !same_plan(arguments[0], run, error)) {
+        return FALSE;
+    }
+    g_autoptr(PsCheck) check = ps_check_run(run, tolerance, error);
+    g_autoptr(PsOutput) output = check != NULL ? ps_output_open("-", error) : NULL;
+    if (output == NULL) {
+        return FALSE;
+    }
+    ps_check_report(check, format, output);
+    return ps_output_commit(output, error) && ps_check_result(check, error);
+}

@@ -1,0 +1,216 @@
+#include "planner/measure.h"
+
+#include "sim/base/error.h"
+#include "sim/base/units.h"
+
+/* Row i of a run's CSV stands at this line: below the header, and no field holds a line break. */
+#define LINE_OF(i) ((i) + 2)
+
+typedef struct {
+    const PsRun *run;
+    PsMeasure *measure;
+    guint n_lanes;
+    gint64 *stream_ends; /* [n_lanes][PS_N_STREAMS]: end of the last op */
+    gint64 *window_ps;   /* [n_lanes][PS_N_STREAMS]: busy time within the window */
+    gint64 *kind_ps;     /* [n_stages][PS_N_OPS]: the same by stage and kind */
+    gint64 n_microbatches;
+    gint64 *forward_ends;  /* [n_stages][n_microbatches], -1 before it ran */
+    gint64 *backward_ends; /* the same */
+} Reader;
+
+static void fail(const Reader *reader, const char *file, guint row, GError **error,
+                 const char *format, ...) G_GNUC_PRINTF(5, 6);
+static void fail(const Reader *reader, const char *file, guint row, GError **error,
+                 const char *format, ...)
+{
+    g_autofree char *path = g_build_filename(reader->run->folder, file, NULL);
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    ps_error_at(error, path, LINE_OF(row), "%s", message);
+}
+
+static gint64 overlap(gint64 start, gint64 end, gint64 from, gint64 to)
+{
+    return MAX(0, MIN(end, to) - MAX(start, from));
+}
+
+static gboolean add_to_stream(Reader *reader, const PsTraceOp *op, guint row, GError **error)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    guint stream = op->lane * PS_N_STREAMS + op->stream;
+    if (op->start_ps < reader->stream_ends[stream]) {
+        fail(reader, "trace.csv", row, error,
+             "lane %u starts this before the one before it on its %s stream has ended (expected "
+             "one op at a time, in order)",
+             op->lane, ps_stream_names[op->stream]);
+        return FALSE;
+    }
+    reader->stream_ends[stream] = op->end_ps;
+    gint64 inside =
+        overlap(op->start_ps, op->end_ps, summary->window_start_ps, summary->window_end_ps);
+    reader->window_ps[stream] += inside;
+    reader->kind_ps[op->stage * PS_N_OPS + op->kind] += inside;
+    reader->measure->makespan_ps = MAX(reader->measure->makespan_ps, op->end_ps);
+    return TRUE;
+}
+
+/* Each microbatch runs forward once, then backward once, on replica n mod d of every stage. */
+static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row, GError **error)
+{
+    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD) {
+        return TRUE;
+    }
+    guint d = reader->run->summary->stages[op->stage].data_parallel;
+    if (op->microbatch < 0 || op->microbatch >= reader->n_microbatches ||
+        op->microbatch % d != op->replica) {
+        fail(reader, "trace.csv", row, error,
+             "replica %u of stage %u runs microbatch %" G_GINT64_FORMAT
+             " (expected one of %" G_GINT64_FORMAT ", on replica n mod %u)",
+             op->replica, op->stage, op->microbatch, reader->n_microbatches, d);
+        return FALSE;
+    }
+    gsize at = op->stage * (gsize)reader->n_microbatches + (gsize)op->microbatch;
+    gboolean forward = op->kind == PS_OP_FORWARD;
+    gint64 *end = forward ? &reader->forward_ends[at] : &reader->backward_ends[at];
+    if (*end >= 0) {
+        fail(reader, "trace.csv", row, error,
+             "a second %s of microbatch %" G_GINT64_FORMAT " on stage %u", ps_op_names[op->kind],
+             op->microbatch, op->stage);
+        return FALSE;
+    }
+    if (!forward && (reader->forward_ends[at] < 0 || op->start_ps < reader->forward_ends[at])) {
+        fail(reader, "trace.csv", row, error,
+             "backward of microbatch %" G_GINT64_FORMAT " on stage %u starts before its forward "
+             "has ended",
+             op->microbatch, op->stage);
+        return FALSE;
+    }
+    *end = op->end_ps;
+    return TRUE;
+}
+
+static gboolean read_ops(Reader *reader, GError **error)
+{
+    for (guint i = 0; i < reader->run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
+        if (!add_to_stream(reader, op, i, error) || !add_to_microbatch(reader, op, i, error)) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* Counts completions within the window; refuses a microbatch that is missing somewhere. */
+static gboolean read_completions(Reader *reader, GError **error)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    for (gint64 n = 0; n < reader->n_microbatches; n++) {
+        gint64 completed_ps = 0;
+        for (guint stage = 0; stage < summary->n_stages; stage++) {
+            gint64 end = reader->backward_ends[stage * reader->n_microbatches + n];
+            if (end < 0) {
+                fail(reader, "trace.csv", reader->run->ops->len, error,
+                     "the file ends without the backward of microbatch %" G_GINT64_FORMAT
+                     " on stage %u",
+                     n, stage);
+                return FALSE;
+            }
+            completed_ps = MAX(completed_ps, end);
+        }
+        reader->measure->completed +=
+            completed_ps > summary->window_start_ps && completed_ps <= summary->window_end_ps;
+    }
+    return TRUE;
+}
+
+static gboolean read_memory(Reader *reader, GError **error)
+{
+    g_autofree double *held = g_new0(double, reader->n_lanes *PS_N_MEMORY);
+    g_autofree gint64 *times = g_new0(gint64, reader->n_lanes);
+    for (guint i = 0; i < reader->run->memory->len; i++) {
+        const PsTraceMemory *change = &g_array_index(reader->run->memory, PsTraceMemory, i);
+        if (change->bytes < 0 || change->time_ps < times[change->lane]) {
+            fail(reader, "memory.csv", i, error,
+                 "lane %u holds %.0f bytes after an earlier row (expected at least 0, in order of "
+                 "time)",
+                 change->lane, change->bytes);
+            return FALSE;
+        }
+        times[change->lane] = change->time_ps;
+        double *lane = held + change->lane * PS_N_MEMORY;
+        lane[change->category] = change->bytes;
+        double total = 0;
+        for (guint category = 0; category < PS_N_MEMORY; category++) {
+            total += lane[category];
+        }
+        double *peak = &reader->measure->stages[change->stage].peak_memory_bytes;
+        *peak = MAX(*peak, total);
+    }
+    return TRUE;
+}
+
+static void sum_up(const Reader *reader)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    for (guint stage = 0; stage < summary->n_stages; stage++) {
+        PsMeasuredStage *measured = &reader->measure->stages[stage];
+        const gint64 *kinds = reader->kind_ps + stage * PS_N_OPS;
+        measured->compute_s =
+            ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] + kinds[PS_OP_RECOMPUTE]);
+        measured->edge_s = ps_ps_to_seconds(kinds[PS_OP_SEND] + kinds[PS_OP_RECEIVE]);
+        measured->resync_s = ps_ps_to_seconds(kinds[PS_OP_RESYNC]);
+        gint64 busy_ps = 0;
+        for (guint replica = 0; replica < summary->stages[stage].data_parallel; replica++) {
+            guint lane = summary->stages[stage].first_lane + replica;
+            gint64 lane_ps = reader->window_ps[lane * PS_N_STREAMS + PS_STREAM_COMPUTE];
+            busy_ps += lane_ps;
+            measured->busiest_ps = MAX(measured->busiest_ps, lane_ps);
+        }
+        measured->busy_s = ps_ps_to_seconds(busy_ps);
+    }
+}
+
+PsMeasure *ps_measure(const PsRun *run, GError **error)
+{
+    const PsRunSummary *summary = run->summary;
+    g_autoptr(PsMeasure) measure = g_new0(PsMeasure, 1);
+    measure->n_stages = summary->n_stages;
+    measure->stages = g_new0(PsMeasuredStage, summary->n_stages);
+    const PsRunStage *last = &summary->stages[summary->n_stages - 1];
+    guint n_lanes = last->first_lane + last->data_parallel;
+    gsize n_cells = summary->n_stages * (gsize)summary->microbatches_simulated;
+    g_autofree gint64 *stream_ends = g_new0(gint64, n_lanes * PS_N_STREAMS);
+    g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
+    g_autofree gint64 *kind_ps = g_new0(gint64, summary->n_stages * PS_N_OPS);
+    g_autofree gint64 *forward_ends = g_new(gint64, n_cells);
+    g_autofree gint64 *backward_ends = g_new(gint64, n_cells);
+    for (gsize i = 0; i < n_cells; i++) {
+        forward_ends[i] = backward_ends[i] = -1;
+    }
+    Reader reader = {run,
+                     measure,
+                     n_lanes,
+                     stream_ends,
+                     window_ps,
+                     kind_ps,
+                     summary->microbatches_simulated,
+                     forward_ends,
+                     backward_ends};
+    if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
+        !read_memory(&reader, error)) {
+        return NULL;
+    }
+    sum_up(&reader);
+    return g_steal_pointer(&measure);
+}
+
+void ps_measure_free(PsMeasure *measure)
+{
+    if (measure == NULL) {
+        return;
+    }
+    g_free(measure->stages);
+    g_free(measure);
+}

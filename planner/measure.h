@@ -1,0 +1,26 @@
+/* What the rows of a trace say together, without believing the run's own summary: a second road to
+ * every figure that `check` reports. */
+#pragma once
+
+#include "sim/trace/run.h"
+
+typedef struct {
+    double busy_s, compute_s, edge_s,
+        resync_s;             /* within the window, summed over the stage's lanes */
+    gint64 busiest_ps;        /* compute stream of its busiest lane, within the window */
+    double peak_memory_bytes; /* of its lanes, whole run */
+} PsMeasuredStage;
+
+typedef struct {
+    gint64 makespan_ps;
+    gint64 completed; /* microbatches whose last backward ended within the window */
+    guint n_stages;
+    PsMeasuredStage *stages;
+} PsMeasure;
+
+/* Reads ops and memory of the run. Rows that cannot be true together are refused (INPUT, naming
+ * file and line): two ops at once on one stream, a microbatch run twice, on the wrong replica or
+ * not at all, a backward before its forward, memory below zero. */
+PsMeasure *ps_measure(const PsRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void ps_measure_free(PsMeasure *measure);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsMeasure, ps_measure_free)

@@ -1,0 +1,130 @@
+#include "planner/plan-report.h"
+
+#include "sim/base/units.h"
+
+static const PsColumn columns[] = {
+    {"stage", "stage", TRUE},
+    {"data_parallel", "d", TRUE},
+    {"tensor_parallel", "t", TRUE},
+    {"in_flight", "y", TRUE},
+    {"compute_s", "compute", TRUE},
+    {"edge_s", "edge", TRUE},
+    {"resync_s", "resync", TRUE},
+    {"tps_s", "total", TRUE},
+    {"memory_bytes", "memory", TRUE},
+    {"memory_share", "of M", TRUE},
+    {"layers", "layers (recomputed)", FALSE},
+    {"recomputed_layers", NULL, FALSE},
+};
+/* People see the recomputed layers in brackets behind the layers, scripts in a column. */
+#define N_SHOWN (G_N_ELEMENTS(columns) - 1)
+
+const char *ps_time_unit_for(double seconds, double *unit_s)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+    guint i = 0;
+    while (i + 1 < G_N_ELEMENTS(units) && seconds < units[i].factor) {
+        i++;
+    }
+    *unit_s = units[i].factor;
+    return units[i].name;
+}
+
+static void print_summary(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                          PsOutput *output)
+{
+    const PsSetting *setting = &plan->setting;
+    g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
+    g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
+    g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
+    g_autofree char *name = g_path_get_basename(profile->path);
+    ps_output_printf(output, "%s: %u layers; %u devices of %s at %s; N = %u microbatches\n", name,
+                     profile->n_layers, setting->devices, memory, bandwidth, setting->microbatches);
+    ps_output_printf(output,
+                     "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
+                     1 / estimate->tps_s, plan->n_stages, plan->n_stages == 1 ? "" : "s",
+                     estimate->devices_used, estimate->sum_data_parallel);
+    ps_output_puts(output, plan->optimal
+                               ? "optimal: proven, no plan is faster under the cost model\n"
+                               : "not proven optimal\n");
+    if (!ps_plan_is_nested(plan)) {
+        ps_output_puts(output, "degrees not nested: a replay may not reach this TPS\n");
+    }
+    ps_output_puts(output, "\n");
+}
+
+static void add_row(PsTable *table, const PsPlan *plan, const PsProfile *profile,
+                    const PsEstimate *estimate, guint i, double unit_s, gboolean people)
+{
+    const PsStage *stage = &plan->stages[i];
+    const PsStageEstimate *cost = &estimate->stages[i];
+    ps_table_int(table, i);
+    ps_table_int(table, stage->data_parallel);
+    ps_table_int(table, stage->tensor_parallel);
+    ps_table_int(table, cost->in_flight);
+    ps_table_double(table, "%.3f", cost->compute_s / unit_s, cost->compute_s);
+    ps_table_double(table, "%.3f", cost->edge_s / unit_s, cost->edge_s);
+    ps_table_double(table, "%.3f", cost->resync_s / unit_s, cost->resync_s);
+    ps_table_double(table, "%.3f", cost->tps_s / unit_s, cost->tps_s);
+    g_autofree char *memory = ps_quantity_format(PS_BYTES, cost->memory_bytes);
+    g_autofree char *memory_exact = ps_double_format(cost->memory_bytes);
+    ps_table_cell(table, memory, memory_exact);
+    double share = cost->memory_bytes / plan->setting.memory_bytes;
+    ps_table_double(table, "%.0f%%", 100 * share, share);
+    g_autofree char *layers = ps_plan_layer_ranges(profile, stage);
+    g_autofree char *recomputed = ps_plan_recompute_ranges(profile, stage);
+    if (!people) {
+        ps_table_cell(table, layers, NULL);
+        ps_table_cell(table, recomputed, NULL);
+        return;
+    }
+    g_autofree char *both =
+        *recomputed != '\0' ? g_strdup_printf("%s (%s)", layers, recomputed) : g_strdup(layers);
+    ps_table_cell(table, both, NULL);
+}
+
+static void write_json(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                       PsOutput *output)
+{
+    g_autoptr(PsJsonWriter) writer = ps_json_writer_new(output);
+    ps_json_begin_object(writer, NULL);
+    ps_plan_write_members(plan, profile, estimate, writer);
+    ps_json_end_object(writer);
+}
+
+void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                    PsFormat format, PsOutput *output)
+{
+    if (format == PS_FORMAT_JSON) {
+        write_json(plan, profile, estimate, output);
+        return;
+    }
+    gboolean people = format == PS_FORMAT_TABLE;
+    g_autoptr(PsTable) table = ps_table_new(columns, people ? N_SHOWN : G_N_ELEMENTS(columns));
+    double unit_s;
+    const char *unit = ps_time_unit_for(estimate->tps_s, &unit_s);
+    for (guint i = 0; i < plan->n_stages; i++) {
+        add_row(table, plan, profile, estimate, i, unit_s, people);
+    }
+    if (people) {
+        print_summary(plan, profile, estimate, output);
+    }
+    ps_table_print(table, format, output);
+    if (people) {
+        ps_output_printf(output, "times in %s per microbatch, each divided by d\n", unit);
+    }
+}
+
+gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                      const char *path, GError **error)
+{
+    g_autoptr(PsOutput) output = ps_output_open(path, error);
+    if (output == NULL) {
+        return FALSE;
+    }
+    write_json(plan, profile, estimate, output);
+    return ps_output_commit(output, error);
+}

@@ -1,0 +1,16 @@
+/* A plan as people read it, as CSV, or as our plan file. */
+#pragma once
+
+#include "sim/base/table.h"
+#include "sim/plan/plan.h"
+
+/* Prints the plan. The table has one row per stage under a summary; JSON is the plan file. */
+void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                    PsFormat format, PsOutput *output);
+
+/* Writes the plan file. */
+gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                      const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Unit in which a time of this size reads well: "s", "ms" or "us", and its factor to seconds. */
+const char *ps_time_unit_for(double seconds, double *unit_s);

@@ -1,0 +1,8 @@
+/* Why a replay agrees with the planner's estimate or does not, in words. */
+#pragma once
+
+#include "sim/trace/run.h"
+
+/* Sentences on the degrees (can they reach the estimate at all, and if not, where they break the
+ * rule) and on the switches that are not on the planner's side. Caller frees. */
+char *ps_reason(const PsRunSummary *summary);

@@ -1,0 +1,430 @@
+#include "planner/search.h"
+
+#include <math.h>
+
+typedef __int128 Wide;
+
+#define UNLIMITED (G_MAXINT64 / 4)
+
+/* One way to lay out a downset. */
+typedef struct {
+    guint sum_data_parallel, devices;
+    guint n_stages;
+    double squares;         /* sum of squared loads */
+    gint64 load;            /* load·d of the first stage */
+    guint lower;            /* the first stage is this downset \ lower ... */
+    guint rest_shape, rest; /* ... on top of this entry of lower's front of this shape */
+    guint data_parallel, degree;
+} Entry;
+
+struct PsSearch {
+    const PsCosts *costs;
+    const PsDownsets *downsets;
+    PsStageSolver *solver;
+    PsStageWalk *walk;
+    PsDegrees degrees;
+    guint n_shapes;
+    GArray **fronts;      /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
+    Wide *remaining_work; /* [n_downsets]: least device-time of the layers outside */
+    /* Under the threshold at hand: */
+    gint64 *caps;        /* [n_divisors]: largest load·d within it */
+    guint *most_devices; /* [n_downsets]: what a layout may use and leave enough for the rest */
+    gboolean break_ties;
+};
+
+void ps_layout_free(PsLayout *layout)
+{
+    if (layout == NULL) {
+        return;
+    }
+    g_free(layout->runs);
+    g_free(layout->loads);
+    g_free(layout);
+}
+
+PsThreshold ps_layout_load(const PsLayout *layout)
+{
+    PsThreshold most = {0, 1, FALSE};
+    for (guint i = 0; i < layout->n_stages; i++) {
+        gint64 d = layout->runs[i].data_parallel;
+        if ((Wide)layout->loads[i] * most.denominator > (Wide)most.numerator * d) {
+            most = (PsThreshold){layout->loads[i], d, FALSE};
+        }
+    }
+    return most;
+}
+
+/* Device-time that a layer takes at the least: t·p, whatever the degree. */
+static Wide least_work(const PsCosts *costs, guint layer)
+{
+    Wide least = -1;
+    for (guint t = 0; t < costs->n_degrees; t++) {
+        const PsLayerCost *cost = ps_layer_cost(costs, layer, t);
+        Wide work = (Wide)costs->degrees[t] * cost->min_time;
+        if (cost->n_tmpcs > 0 && (least < 0 || work < least)) {
+            least = work;
+        }
+    }
+    return least;
+}
+
+PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
+                        PsDegrees degrees)
+{
+    PsSearch *search = g_new0(PsSearch, 1);
+    search->costs = costs;
+    search->downsets = downsets;
+    search->solver = solver;
+    search->walk = ps_stage_walk_new(costs, downsets);
+    search->caps = g_new(gint64, costs->n_divisors);
+    search->most_devices = g_new(guint, downsets->n_downsets);
+    search->degrees = degrees;
+    search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
+    gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
+    search->fronts = g_new(GArray *, n_fronts);
+    for (gsize i = 0; i < n_fronts; i++) {
+        search->fronts[i] = g_array_new(FALSE, FALSE, sizeof(Entry));
+    }
+    search->remaining_work = g_new0(Wide, downsets->n_downsets);
+    for (guint i = 0; i < downsets->n_downsets; i++) {
+        for (guint v = 0; v < costs->profile->n_layers; v++) {
+            if (!ps_set_has(ps_downset(downsets, i), v)) {
+                search->remaining_work[i] += least_work(costs, v);
+            }
+        }
+    }
+    return search;
+}
+
+static GArray *front_at(const PsSearch *search, guint downset, guint shape)
+{
+    return search->fronts[(gsize)downset * search->n_shapes + shape];
+}
+
+void ps_search_free(PsSearch *search)
+{
+    if (search == NULL) {
+        return;
+    }
+    for (gsize i = 0; i < (gsize)search->downsets->n_downsets * search->n_shapes; i++) {
+        g_array_unref(search->fronts[i]);
+    }
+    ps_stage_walk_free(search->walk);
+    g_free(search->fronts);
+    g_free(search->remaining_work);
+    g_free(search->caps);
+    g_free(search->most_devices);
+    g_free(search);
+}
+
+/* ---- one threshold ------------------------------------------------------------------------------
+ */
+
+/* floor(T·multiplier), or the largest integer below T·multiplier where the threshold is strict. */
+static gint64 scale(PsThreshold threshold, gint64 multiplier)
+{
+    Wide product = (Wide)threshold.numerator * multiplier - (threshold.strict ? 1 : 0);
+    Wide cap = product < 0 ? -1 : product / threshold.denominator;
+    return (gint64)MIN(cap, (Wide)UNLIMITED);
+}
+
+static void apply_threshold(PsSearch *search, PsThreshold threshold)
+{
+    for (guint i = 0; i < search->costs->n_divisors; i++) {
+        search->caps[i] = scale(threshold, search->costs->divisors[i]);
+    }
+    /* Every stage has t·(sum of p) <= T·d·t, so the layers outside need work/T devices. */
+    guint devices = search->costs->setting.devices;
+    for (guint i = 0; i < search->downsets->n_downsets; i++) {
+        Wide need = 0;
+        if (search->remaining_work[i] > 0) {
+            need = threshold.numerator == 0 ? (Wide)devices + 1
+                                            : (search->remaining_work[i] * threshold.denominator +
+                                               threshold.numerator - 1) /
+                                                  threshold.numerator;
+        }
+        need = MAX(need, i + 1 < search->downsets->n_downsets ? 1 : 0);
+        search->most_devices[i] = need > devices ? 0 : devices - (guint)need;
+        for (guint shape = 0; shape < search->n_shapes; shape++) {
+            g_array_set_size(front_at(search, i, shape), 0);
+        }
+    }
+}
+
+/* TRUE if a is at least as good as b for every continuation. */
+static gboolean dominates(const PsSearch *search, const Entry *a, const Entry *b)
+{
+    if (a->sum_data_parallel > b->sum_data_parallel || a->devices > b->devices) {
+        return FALSE;
+    }
+    if (!search->break_ties || a->sum_data_parallel < b->sum_data_parallel ||
+        a->devices < b->devices) {
+        return TRUE;
+    }
+    return a->n_stages < b->n_stages || (a->n_stages == b->n_stages && a->squares <= b->squares);
+}
+
+/* Adds an entry to a front unless one there dominates it; drops those that it dominates. */
+static void add_entry(const PsSearch *search, GArray *front, const Entry *entry)
+{
+    Entry *entries = (Entry *)(void *)front->data;
+    guint kept = 0, at = 0;
+    for (guint i = 0; i < front->len; i++) {
+        if (dominates(search, &entries[i], entry)) {
+            return; /* then the new one dominated none before it: nothing was moved */
+        }
+        if (dominates(search, entry, &entries[i])) {
+            continue;
+        }
+        entries[kept++] = entries[i];
+        at += entries[kept - 1].sum_data_parallel < entry->sum_data_parallel;
+    }
+    g_array_set_size(front, kept);
+    g_array_insert_vals(front, at, entry, 1);
+}
+
+/* Quick look before a knapsack is solved for an entry that could not stay. */
+static gboolean hopeless(const PsSearch *search, const GArray *front, const Entry *entry)
+{
+    for (guint i = 0; i < front->len; i++) {
+        const Entry *other = &g_array_index(front, Entry, i);
+        if (other->sum_data_parallel > entry->sum_data_parallel) {
+            return FALSE;
+        }
+        gboolean equal = other->sum_data_parallel == entry->sum_data_parallel &&
+                         other->devices == entry->devices;
+        if (other->devices <= entry->devices &&
+            !(search->break_ties && equal && entry->n_stages <= other->n_stages)) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
+static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
+{
+    guint i = 0;
+    while (i < search->costs->n_divisors &&
+           sums->fast_time + sums->edges + (search->costs->divisors[i] - 1) * sums->resync >
+               search->caps[i]) {
+        i++;
+    }
+    return i;
+}
+
+/* One layout of the lower downset. */
+typedef struct {
+    guint shape, index;
+    Entry entry;
+} Rest;
+
+/* Puts the stage, on t devices per replica, on top of a layout of the lower downset. */
+static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums,
+                       guint first_divisor, const Rest *rest)
+{
+    const PsCosts *costs = search->costs;
+    guint most_sum = MIN(costs->setting.devices, costs->setting.microbatches);
+    for (guint i = first_divisor; i < costs->n_divisors; i++) {
+        guint d = costs->divisors[i];
+        Entry entry = {
+            .sum_data_parallel = rest->entry.sum_data_parallel + d,
+            .devices = rest->entry.devices + d * costs->degrees[stage->degree],
+            .n_stages = rest->entry.n_stages + 1,
+            .lower = stage->lower,
+            .rest_shape = rest->shape,
+            .rest = rest->index,
+            .data_parallel = d,
+            .degree = stage->degree,
+        };
+        if (entry.sum_data_parallel > most_sum ||
+            entry.devices > search->most_devices[stage->upper]) {
+            return; /* a larger d is worse in both */
+        }
+        guint shape = ps_degrees_next(search->degrees, rest->shape, costs->divisors, i);
+        GArray *front = shape != PS_NO_SHAPE ? front_at(search, stage->upper, shape) : NULL;
+        if (front == NULL || hopeless(search, front, &entry)) {
+            continue;
+        }
+        PsStageRun run = *stage;
+        run.data_parallel = d;
+        run.in_flight = (entry.sum_data_parallel + d - 1) / d;
+        entry.load = ps_stage_load(search->solver, &run, sums);
+        if (entry.load > search->caps[i]) {
+            continue;
+        }
+        double load = (double)entry.load / d;
+        entry.squares = rest->entry.squares + load * load;
+        add_entry(search, front, &entry);
+        if (search->degrees == PS_DEGREES_ANY) {
+            return; /* a larger d would be dominated */
+        }
+    }
+}
+
+/* Tries the stage on top of every layout of its lower downset. */
+static void put_on_all(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums)
+{
+    guint first_divisor = least_divisor(search, sums);
+    if (first_divisor == search->costs->n_divisors) {
+        return;
+    }
+    Rest rest;
+    for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
+        const GArray *front = front_at(search, stage->lower, rest.shape);
+        for (rest.index = 0; rest.index < front->len; rest.index++) {
+            rest.entry = g_array_index(front, Entry, rest.index);
+            put_on_top(search, stage, sums, first_divisor, &rest);
+        }
+    }
+}
+
+static gboolean reached(const PsSearch *search, guint downset)
+{
+    for (guint shape = 0; shape < search->n_shapes; shape++) {
+        if (front_at(search, downset, shape)->len > 0) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* Tries every stage on top of the layouts of one downset. */
+static void extend_layouts(PsSearch *search, guint lower)
+{
+    const PsCosts *costs = search->costs;
+    gint64 largest_cap = search->caps[costs->n_divisors - 1];
+    const PsStageSums *sums;
+    PsStageRun stage = {.lower = lower};
+    ps_stage_walk_begin(search->walk, lower);
+    while (ps_stage_walk_next(search->walk, &stage.upper, &sums)) {
+        gboolean any = FALSE;
+        for (stage.degree = 0; stage.degree < costs->n_degrees; stage.degree++) {
+            /* Edge costs may fall as a stage grows, times only rise. */
+            const PsStageSums *at_degree = &sums[stage.degree];
+            if (at_degree->possible && at_degree->fast_time <= largest_cap) {
+                any = TRUE;
+                put_on_all(search, &stage, at_degree);
+            }
+        }
+        if (!any) {
+            ps_stage_walk_prune(search->walk);
+        }
+    }
+}
+
+/* Fewest devices, then as `dominates` orders them. */
+static const Entry *best_entry(const PsSearch *search, guint downset)
+{
+    const Entry *best = NULL;
+    for (guint shape = 0; shape < search->n_shapes; shape++) {
+        const GArray *front = front_at(search, downset, shape);
+        for (guint i = 0; i < front->len; i++) {
+            const Entry *entry = &g_array_index(front, Entry, i);
+            if (best == NULL || entry->devices < best->devices ||
+                (entry->devices == best->devices && !dominates(search, best, entry))) {
+                best = entry;
+            }
+        }
+    }
+    return best;
+}
+
+static PsLayout *trace_layout(const PsSearch *search)
+{
+    guint upper = search->downsets->n_downsets - 1;
+    const Entry *entry = best_entry(search, upper);
+    if (entry == NULL) {
+        return NULL;
+    }
+    PsLayout *layout = g_new0(PsLayout, 1);
+    layout->n_stages = entry->n_stages;
+    layout->devices = entry->devices;
+    layout->sum_data_parallel = entry->sum_data_parallel;
+    layout->runs = g_new0(PsStageRun, layout->n_stages);
+    layout->loads = g_new0(gint64, layout->n_stages);
+    for (guint i = 0; i < layout->n_stages; i++) {
+        guint d = entry->data_parallel;
+        layout->runs[i] = (PsStageRun){entry->lower, upper, entry->degree, d,
+                                       (entry->sum_data_parallel + d - 1) / d};
+        layout->loads[i] = entry->load;
+        upper = entry->lower;
+        entry = &g_array_index(front_at(search, upper, entry->rest_shape), Entry, entry->rest);
+    }
+    return layout;
+}
+
+PsLayout *ps_search_within(PsSearch *search, PsThreshold threshold, gboolean break_ties)
+{
+    apply_threshold(search, threshold);
+    search->break_ties = break_ties;
+    Entry nothing = {0};
+    g_array_append_val(front_at(search, 0, 0), nothing);
+    for (guint lower = 0; lower + 1 < search->downsets->n_downsets; lower++) {
+        if (reached(search, lower)) {
+            extend_layouts(search, lower);
+        }
+    }
+    return trace_layout(search);
+}
+
+/* ---- the least threshold ------------------------------------------------------------------------
+ */
+
+/* Work spread over all devices: no threshold below it is feasible. */
+static gint64 lower_bound(const PsSearch *search)
+{
+    return (gint64)(search->remaining_work[0] / search->costs->setting.devices);
+}
+
+/* A first feasible layout: thresholds that grow away from the lower bound, since near it the search
+ * prunes most; then none at all. *infeasible is raised to the largest that failed. */
+static PsLayout *first_layout(PsSearch *search, gint64 *infeasible)
+{
+    static const double factors[] = {1.01, 1.05, 1.2, 1.6, 2.5, 6, 20};
+    double bound = (double)MAX(*infeasible, 1);
+    for (guint i = 0; i < G_N_ELEMENTS(factors) && bound * factors[i] < UNLIMITED; i++) {
+        PsThreshold threshold = {(gint64)(bound * factors[i]), 1, FALSE};
+        PsLayout *layout = ps_search_within(search, threshold, FALSE);
+        if (layout != NULL) {
+            return layout;
+        }
+        *infeasible = threshold.numerator;
+    }
+    return ps_search_within(search, PS_NO_THRESHOLD, FALSE);
+}
+
+/* Bisection until the gap is small, then alternately "anything strictly better?", which either ends
+ * the search with the proof or brings a better layout, and a halving of what gap is left. */
+PsLayout *ps_search_best(PsSearch *search)
+{
+    gint64 infeasible = lower_bound(search) - 1;
+    g_autoptr(PsLayout) best = first_layout(search, &infeasible);
+    if (best == NULL) {
+        return NULL;
+    }
+    PsThreshold load = ps_layout_load(best);
+    gboolean halve = TRUE, proven = FALSE;
+    while (!proven) {
+        gint64 feasible = load.numerator / load.denominator;
+        gint64 gap = feasible - infeasible;
+        halve = gap > 1 && (halve || gap > feasible / 4096);
+        PsThreshold trial = load;
+        trial.strict = TRUE;
+        if (halve) {
+            trial = (PsThreshold){infeasible + gap / 2, 1, FALSE};
+        }
+        PsLayout *better = ps_search_within(search, trial, FALSE);
+        if (better != NULL) {
+            ps_layout_free(best);
+            best = better;
+            load = ps_layout_load(best);
+        } else if (halve) {
+            infeasible = trial.numerator;
+        } else {
+            proven = TRUE;
+        }
+        halve = !halve;
+    }
+    return ps_search_within(search, load, TRUE);
+}

@@ -1,0 +1,51 @@
+/* The threshold search (design section 3): for a threshold T on stage loads, dynamic programming
+ * over downsets from the sink finds the best way to lay a downset out with every load within T;
+ * bisection over T ends with a certificate.
+ *
+ * A partial layout matters to the stages before it only through s (sum of d) and the devices used,
+ * and less of each is never worse (y = ceil(s/d) can only fall). So each downset keeps its
+ * Pareto front of (s, devices), one for each shape of the degrees so far where these are restricted
+ * to a class. Where they are not, a stage on top of a front entry needs only the least d that stays
+ * within T, since a larger one costs more of both. */
+#pragma once
+
+#include "planner/degrees.h"
+#include "planner/stages.h"
+
+/* A load bound: the fraction numerator/denominator in time quanta, inclusive unless strict. */
+typedef struct {
+    gint64 numerator, denominator;
+    gboolean strict;
+} PsThreshold;
+
+#define PS_NO_THRESHOLD ((PsThreshold){G_MAXINT64, 1, FALSE})
+
+typedef struct {
+    guint n_stages;
+    PsStageRun *runs; /* pipeline order: the first holds the model's sources */
+    gint64 *loads;    /* load·d of each */
+    guint devices, sum_data_parallel;
+} PsLayout;
+
+void ps_layout_free(PsLayout *layout);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsLayout, ps_layout_free)
+
+/* The largest load of a layout, as an inclusive threshold. */
+PsThreshold ps_layout_load(const PsLayout *layout);
+
+typedef struct PsSearch PsSearch;
+
+/* costs, downsets and solver must outlive the search. */
+PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
+                        PsDegrees degrees);
+void ps_search_free(PsSearch *search);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsSearch, ps_search_free)
+
+/* A layout with every load within the threshold, or NULL where there is none: the fewest devices,
+ * of these the least sum of d; with break_ties, of these the fewest stages, and of these the least
+ * sum of squared loads. */
+PsLayout *ps_search_within(PsSearch *search, PsThreshold threshold, gboolean break_ties);
+
+/* The layout of least largest load, ties broken as above, or NULL where nothing fits. Proven: no
+ * layout has a smaller largest load, in the costs' quanta. */
+PsLayout *ps_search_best(PsSearch *search);

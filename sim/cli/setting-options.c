@@ -1,0 +1,106 @@
+#include "sim/cli/setting-options.h"
+
+#include "sim/base/units.h"
+#include "sim/topo/topology.h"
+
+#define MOST_DEVICES 1000000
+
+GOptionEntry *ps_setting_entries(PsSettingOptions *options)
+{
+    const GOptionEntry entries[] = {
+        {"topology", 0, 0, G_OPTION_ARG_STRING, &options->topology,
+         ".topo file, name, or \"flat:64 25GB/s 80GiB\"", "T"},
+        {"devices", 0, 0, G_OPTION_ARG_STRING, &options->devices, "Accelerators to use", "K"},
+        {"memory", 0, 0, G_OPTION_ARG_STRING, &options->memory, "Memory of one device", "SIZE"},
+        {"bandwidth", 0, 0, G_OPTION_ARG_STRING, &options->bandwidth,
+         "Bandwidth of one device to the outside", "RATE"},
+        {"microbatches", 0, 0, G_OPTION_ARG_STRING, &options->microbatches,
+         "Microbatches per batch", "N"},
+        {"time-unit", 0, 0, G_OPTION_ARG_STRING, &options->time_unit,
+         "Unit of the profile's times", "s|ms"},
+        G_OPTION_ENTRY_NULL,
+    };
+    return g_memdup2(entries, sizeof entries);
+}
+
+void ps_setting_options_clear(PsSettingOptions *options)
+{
+    g_free(options->topology);
+    g_free(options->devices);
+    g_free(options->memory);
+    g_free(options->bandwidth);
+    g_free(options->microbatches);
+    g_free(options->time_unit);
+}
+
+PsProfile *ps_setting_load_profile(const PsSettingOptions *options, const char *path,
+                                   GError **error)
+{
+    return ps_profile_load(path, options->time_unit, error);
+}
+
+PsSetting ps_setting_of_profile(const PsProfile *profile)
+{
+    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
+                       profile->microbatches};
+}
+
+static gboolean apply_count(const char *option, const char *text, guint *count, GError **error)
+{
+    guint64 value;
+    if (text == NULL) {
+        return TRUE;
+    }
+    if (!ps_count_parse(text, 1, MOST_DEVICES, &value, error)) {
+        g_prefix_error(error, "--%s: ", option);
+        return FALSE;
+    }
+    *count = (guint)value;
+    return TRUE;
+}
+
+static gboolean apply_quantity(const char *option, PsDimension dimension, const char *text,
+                               double *quantity, GError **error)
+{
+    double value;
+    if (text == NULL) {
+        return TRUE;
+    }
+    if (!ps_quantity_parse(dimension, text, &value, error)) {
+        g_prefix_error(error, "--%s: ", option);
+        return FALSE;
+    }
+    if (value <= 0) {
+        ps_error(error, PS_ERROR_USAGE, "--%s: '%s' is nothing (expected more than 0)", option,
+                 text);
+        return FALSE;
+    }
+    *quantity = value;
+    return TRUE;
+}
+
+static gboolean apply_topology(const char *text, PsSetting *setting, GError **error)
+{
+    if (text == NULL) {
+        return TRUE;
+    }
+    g_autoptr(PsTopology) topology = ps_topology_load(text, error);
+    const PsTopologyLevel *level =
+        topology != NULL ? ps_topology_span_level(topology, setting->devices, error) : NULL;
+    if (level == NULL) {
+        return FALSE;
+    }
+    setting->memory_bytes = topology->accelerator.memory_bytes;
+    setting->bandwidth_bytes_per_s = level->bandwidth_bytes_per_s;
+    return TRUE;
+}
+
+gboolean ps_setting_apply(const PsSettingOptions *options, PsSetting *setting, GError **error)
+{
+    return apply_count("devices", options->devices, &setting->devices, error) &&
+           apply_count("microbatches", options->microbatches, &setting->microbatches, error) &&
+           apply_topology(options->topology, setting, error) &&
+           apply_quantity("memory", PS_BYTES, options->memory, &setting->memory_bytes, error) &&
+           apply_quantity("bandwidth", PS_BYTES_PER_S, options->bandwidth,
+                          &setting->bandwidth_bytes_per_s, error);
+}

@@ -1,0 +1,29 @@
+/* Exhaustive search for the best plan of a small profile, straight from the definition in design
+ * section 3: every way to cut the layers into an ordered list of stages, every degree, every choice
+ * of TMPCs. In doubles, with nothing shared with the planner. */
+#pragma once
+
+#include "sim/plan/plan.h"
+
+typedef struct {
+    gboolean feasible;
+    double tps_s;
+    /* Tie-breaks among plans within 1e-12 of tps_s, in this order. */
+    gboolean nested;
+    guint devices, sum_data_parallel, n_stages;
+} PsExhaustive;
+
+/* What the plans must keep to. */
+typedef struct {
+    gboolean nested, uniform;       /* of the degree sequence */
+    gboolean one_replica, one_rank; /* d = 1, t = 1 */
+    gboolean same_recompute;        /* within a stage, all layers that can do both do the same */
+    gboolean all_recompute, no_recompute; /* every layer that can */
+} PsExhaustiveRules;
+
+PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setting,
+                                const PsExhaustiveRules *rules);
+
+/* Least memory per device at which any plan exists. */
+double ps_exhaustive_least_memory(const PsProfile *profile, const PsSetting *setting,
+                                  const PsExhaustiveRules *rules);

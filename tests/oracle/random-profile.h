@@ -1,0 +1,19 @@
+/* Random profiles for property tests, made by way of the file format. */
+#pragma once
+
+#include "sim/model/profile.h"
+
+typedef struct {
+    guint n_layers;
+    double edge_probability;  /* of each possible edge; a chain is always part of it if chain */
+    gboolean chain;           /* layer i -> i+1 present */
+    guint most_tmpcs;         /* per degree, at least 1 */
+    gboolean tensor_parallel; /* some layers have t = 2 (and 4) */
+    gboolean same_weights;    /* all TMPCs of a layer and degree share w and sync bytes, as in
+                                 published profiles */
+    guint devices, microbatches;
+    double memory_bytes, bandwidth_bytes_per_s;
+} PsRandomProfile;
+
+/* Times are whole milliseconds, sizes whole MB. Aborts if the program refuses what was made. */
+PsProfile *ps_random_profile(GRand *random, const PsRandomProfile *wanted);

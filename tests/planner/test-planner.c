@@ -1,0 +1,185 @@
+#include <math.h>
+
+#include "planner/planner.h"
+#include "sim/base/csv.h"
+#include "tests/harness/harness.h"
+#include "tests/oracle/exhaustive.h"
+#include "tests/oracle/random-profile.h"
+
+static PsProfile *small_profile(GRand *random)
+{
+    PsRandomProfile wanted = {
+        .n_layers = (guint)g_rand_int_range(random, 1, 6),
+        .edge_probability = g_rand_double(random),
+        .chain = g_rand_boolean(random),
+        .most_tmpcs = 3,
+        .tensor_parallel = g_rand_boolean(random),
+        .same_weights = g_rand_boolean(random),
+        .devices = (guint)g_rand_int_range(random, 1, 6),
+        .microbatches = (guint)g_rand_int_range(random, 1, 9),
+        /* From hopeless to roomy: layers take 2 to 900 MB each for one microbatch. */
+        .memory_bytes = g_rand_int_range(random, 100, 5000) * 1e6,
+        .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
+    };
+    return ps_random_profile(random, &wanted);
+}
+
+static PsSetting setting_of(const PsProfile *profile)
+{
+    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
+                       profile->microbatches};
+}
+
+/* Options of the planner beside the rules of the exhaustive search that say the same. */
+static const struct {
+    PsPlannerOptions options;
+    PsExhaustiveRules rules;
+} restrictions[] = {
+    {{0}, {0}},
+    {{.degrees = PS_DEGREES_NESTED}, {.nested = TRUE}},
+    {{.degrees = PS_DEGREES_UNIFORM}, {.uniform = TRUE}},
+    {{.restrictions = {.forbid_data_parallel = TRUE}}, {.one_replica = TRUE}},
+    {{.restrictions = {.forbid_tensor_parallel = TRUE}}, {.one_rank = TRUE}},
+    {{.restrictions = {.recompute = PS_RECOMPUTE_ALL_OR_NONE}}, {.same_recompute = TRUE}},
+    {{.restrictions = {.recompute = PS_RECOMPUTE_ALL}}, {.all_recompute = TRUE}},
+    {{.restrictions = {.recompute = PS_RECOMPUTE_NONE}}, {.no_recompute = TRUE}},
+};
+
+/* Returns whether there was a plan. */
+static gboolean compare(const PsProfile *profile, guint with, guint round)
+{
+    PsSetting setting = setting_of(profile);
+    PsExhaustive expected = ps_exhaustive_best(profile, &setting, &restrictions[with].rules);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsPlan) plan =
+        ps_planner_plan(profile, &setting, &restrictions[with].options, &error);
+    ck_assert_msg((plan != NULL) == expected.feasible, "round %u, restriction %u: %s", round, with,
+                  error != NULL ? error->message : "found a plan where there is none");
+    if (plan == NULL) {
+        return FALSE;
+    }
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+    ck_assert_msg(fabs(estimate->tps_s / expected.tps_s - 1) < 1e-9,
+                  "round %u, restriction %u: %.17g, not %.17g", round, with, estimate->tps_s,
+                  expected.tps_s);
+    ck_assert_int_eq(ps_plan_is_nested(plan), expected.nested);
+    ck_assert_uint_eq(estimate->devices_used, expected.devices);
+    ck_assert_uint_eq(estimate->sum_data_parallel, expected.sum_data_parallel);
+    ck_assert_uint_eq(plan->n_stages, expected.n_stages);
+    ck_assert(plan->optimal);
+    ck_assert(ps_plan_verify(plan, profile, TRUE, &error));
+    return TRUE;
+}
+
+START_TEST(agrees_with_exhaustive_search)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("agrees_with_exhaustive_search"));
+    guint feasible = 0, infeasible = 0;
+    for (guint round = 0; round < 2000; round++) {
+        g_autoptr(PsProfile) profile = small_profile(random);
+        for (guint with = 0; with < G_N_ELEMENTS(restrictions); with++) {
+            /* The whole search space each time, the others in turn. */
+            if (with == 0 || with == 1 + round % (G_N_ELEMENTS(restrictions) - 1)) {
+                *(compare(profile, with, round) ? &feasible : &infeasible) += 1;
+            }
+        }
+    }
+    /* Both kinds must have been met often, or the test shows little. */
+    ck_assert_uint_gt(infeasible, 200);
+    ck_assert_uint_gt(feasible, 2000);
+}
+END_TEST
+
+START_TEST(names_the_least_memory_that_would_do)
+{
+    g_autoptr(GRand) random =
+        g_rand_new_with_seed(ps_test_seed("names_the_least_memory_that_would_do"));
+    guint met = 0;
+    while (met < 100) {
+        g_autoptr(PsProfile) profile = small_profile(random);
+        PsSetting setting = setting_of(profile);
+        setting.memory_bytes = 50e6;
+        g_autoptr(GError) error = NULL;
+        guint with = met % G_N_ELEMENTS(restrictions);
+        const PsPlannerOptions *options = &restrictions[with].options;
+        g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, options, &error);
+        if (plan != NULL) {
+            continue;
+        }
+        met++;
+        double expected = ps_exhaustive_least_memory(profile, &setting, &restrictions[with].rules);
+        g_autofree char *text = g_strdup_printf("(%.0f bytes) per device", expected);
+        ck_assert_msg(strstr(error->message, text) != NULL, "expected %s in: %s", text,
+                      error->message);
+        setting.memory_bytes = expected;
+        g_clear_error(&error);
+        g_autoptr(PsPlan) now = ps_planner_plan(profile, &setting, options, &error);
+        ps_assert_no_error(error);
+    }
+}
+END_TEST
+
+/* ---- the published planner's optima -------------------------------------------------------------
+ */
+
+typedef struct {
+    guint checked;
+} Reference;
+
+enum { PROFILE, DEVICES, MICROBATCHES, MEMORY, BANDWIDTH, FORBID, TPS, N_USED };
+static const char *const reference_columns[] = {
+    "profile",  "devices",    "microbatches",       "memory_GiB",        "bandwidth_bytes_per_s",
+    "forbid",   "tps_s",      "transformer_layers", "downsets",          "downset_pairs",
+    "n_stages", "d_sequence", "t_sequence",         "reference_seconds", NULL};
+
+static double number(const PsCsvRow *row, guint column)
+{
+    return g_ascii_strtod(row->fields[column], NULL);
+}
+
+static gboolean check_row(const PsCsvRow *row, gpointer user_data, GError **error)
+{
+    Reference *reference = user_data;
+    const char *forbid = row->fields[FORBID];
+    PsPlannerOptions options = {
+        .restrictions = {
+            .forbid_tensor_parallel = strcmp(forbid, "tensor_parallel") == 0,
+            .forbid_data_parallel = strcmp(forbid, "data_parallel") == 0,
+            .recompute = strcmp(forbid, "recompute") == 0 ? PS_RECOMPUTE_NONE : 0,
+        }};
+    g_autofree char *name = g_strdup_printf("profiles/%s.json", row->fields[PROFILE]);
+    g_autoptr(PsProfile) profile = ps_profile_load(ps_test_data(name), "s", error);
+    if (profile == NULL) {
+        return FALSE;
+    }
+    PsSetting setting = {(guint)number(row, DEVICES), number(row, MEMORY) * 0x1p30,
+                         number(row, BANDWIDTH), (guint)number(row, MICROBATCHES)};
+    g_autoptr(GError) none = NULL;
+    g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, &options, &none);
+    gboolean feasible = strcmp(row->fields[TPS], "infeasible") != 0;
+    ck_assert_msg((plan != NULL) == feasible, "line %u", row->line);
+    if (plan != NULL) {
+        g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+        ck_assert_msg(fabs(estimate->tps_s / number(row, TPS) - 1) < 1e-9,
+                      "line %u: %.12g, published %s", row->line, estimate->tps_s, row->fields[TPS]);
+    }
+    reference->checked++;
+    return TRUE;
+}
+
+START_TEST(reaches_the_published_optima)
+{
+    const char *path = ps_test_data("measured/piper-reference-tps.csv");
+    if (path == NULL) {
+        return;
+    }
+    Reference reference = {0};
+    GError *error = NULL;
+    ck_assert(ps_csv_read(path, reference_columns, check_row, &reference, &error));
+    ps_assert_no_error(error);
+    ck_assert_uint_eq(reference.checked, 37);
+}
+END_TEST
+
+PS_TEST_MAIN("planner", agrees_with_exhaustive_search, names_the_least_memory_that_would_do,
+             reaches_the_published_optima)
