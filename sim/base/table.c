@@ -8,7 +8,6 @@
 #include "sim/base/suggest.h"
 #include "sim/base/units.h"
 
-#define LINE_WIDTH 80
 #define GAP 2
 #define LEAST_WRAPPED 20 /* narrower columns are harder to read than long lines */
 
@@ -143,7 +142,7 @@ static guint *column_widths(const PsTable *table)
         total += widths[i];
     }
     guint wrapped = wrapped_column(table);
-    guint excess = total > LINE_WIDTH ? total - LINE_WIDTH : 0;
+    guint excess = total > PS_TABLE_WIDTH ? total - PS_TABLE_WIDTH : 0;
     if (!table->columns[wrapped].numeric && excess > 0 && widths[wrapped] > LEAST_WRAPPED) {
         widths[wrapped] = MAX(LEAST_WRAPPED, widths[wrapped] - MIN(excess, widths[wrapped]));
     }
@@ -264,4 +263,21 @@ void ps_table_print(PsTable *table, PsFormat format, PsOutput *output)
         [PS_FORMAT_JSON] = print_json,
     };
     printers[format](table, output);
+}
+
+char *ps_wrap(const char *text, guint width)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    GString *wrapped = g_string_new(NULL);
+    glong used = 0;
+    for (char **word = words; *word != NULL; word++) {
+        glong length = g_utf8_strlen(*word, -1);
+        gboolean fits = used == 0 || used + 1 + length <= (glong)width;
+        if (word != words) {
+            g_string_append_c(wrapped, fits ? ' ' : '\n');
+        }
+        g_string_append(wrapped, *word);
+        used = fits ? used + (used > 0) + length : length;
+    }
+    return g_string_free(wrapped, FALSE);
 }

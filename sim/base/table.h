@@ -4,6 +4,8 @@
 #include <glib.h>
 #include "sim/base/output.h"
 
+#define PS_TABLE_WIDTH 80 /* columns of a line */
+
 typedef enum { PS_FORMAT_TABLE, PS_FORMAT_CSV, PS_FORMAT_JSON } PsFormat;
 
 gboolean ps_format_parse(const char *text, PsFormat *format,
@@ -32,3 +34,7 @@ void ps_table_int(PsTable *table, gint64 value);
 void ps_table_print(PsTable *table, PsFormat format, PsOutput *output);
 void ps_table_free(PsTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsTable, ps_table_free)
+
+/* Text with line breaks at blanks, so that no line is longer than width characters unless a word
+ * is. Caller frees. */
+char *ps_wrap(const char *text, guint width);
