@@ -1,0 +1,37 @@
+#include "sim/schedule/schedules.h"
+
+#include "sim/base/error.h"
+#include "sim/base/suggest.h"
+
+const char *const ps_step_names[PS_N_STEPS + 1] = {"forward", "backward", NULL};
+
+#define PS_SCHEDULE(name) &ps_schedule_##name,
+const PsSchedule *const ps_schedules[] = {
+#include "sim/schedule/schedules.def"
+    NULL};
+#undef PS_SCHEDULE
+
+const PsSchedule *ps_schedule_find(const char *name, GError **error)
+{
+    const char *names[G_N_ELEMENTS(ps_schedules)] = {NULL};
+    for (guint i = 0; ps_schedules[i] != NULL; i++) {
+        if (g_str_equal(ps_schedules[i]->name, name)) {
+            return ps_schedules[i];
+        }
+        names[i] = ps_schedules[i]->name;
+    }
+    g_autofree char *suggestion = ps_suggest_text(name, names);
+    ps_error(error, PS_ERROR_USAGE, "unknown schedule \"%s\"%s", name, suggestion);
+    return NULL;
+}
+
+gboolean ps_one_forward_one_backward(const PsLanePosition *position, guint weight_versions,
+                                     PsStepKind *kind)
+{
+    gint64 whole_batches = position->n_backward / position->batch;
+    gint64 limit = MIN((whole_batches + weight_versions) * position->batch, position->end);
+    gint64 in_flight = position->n_forward - position->n_backward;
+    gboolean forward = position->n_forward < limit && in_flight < position->in_flight;
+    *kind = forward ? PS_STEP_FORWARD : PS_STEP_BACKWARD;
+    return forward || in_flight > 0;
+}
