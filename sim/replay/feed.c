@@ -1,0 +1,216 @@
+#include "sim/base/units.h"
+#include "sim/replay/state.h"
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+/* Adds sign times what running ops have lasted so far. */
+static void meter_running(PsReplay *replay, gint sign)
+{
+    gint64 now_ps = ps_simulator_now(replay->simulator);
+    for (guint stream = 0; stream < replay->workload->n_lanes * PS_N_STREAMS; stream++) {
+        PsActivity number;
+        gint64 start_ps;
+        if (ps_streams_running(replay->streams, stream, &number, &start_ps)) {
+            PsStreamKind kind = stream % PS_N_STREAMS;
+            ps_meter_add(replay->meter, stream / PS_N_STREAMS, kind,
+                         ps_replay_kind_on_stream(
+                             &g_array_index(replay->activities, PsReplayActivity, number), kind),
+                         sign * (now_ps - start_ps));
+        }
+    }
+}
+
+static void begin_window(PsReplay *replay)
+{
+    meter_running(replay, 1);
+    ps_meter_begin_window(replay->meter);
+    meter_running(replay, -1);
+    replay->result->window_start_ps = ps_simulator_now(replay->simulator);
+}
+
+void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
+{
+    PsReplayResult *result = replay->result;
+    result->window_end_ps = ps_simulator_now(replay->simulator);
+    result->window_microbatches = microbatches;
+    gint64 window_ps = result->window_end_ps - result->window_start_ps;
+    result->tps_s = ps_ps_to_seconds(window_ps) / (double)microbatches;
+    meter_running(replay, 1);
+    ps_meter_measure(replay->meter, window_ps, microbatches, result->stages);
+    meter_running(replay, -1);
+}
+
+/* ---- steady state --------------------------------------------------------------------------- */
+
+/* Rows of the block vector: steps, then transfers, then resyncs. */
+guint ps_step_row(const PsLane *lane, PsStepKind step)
+{
+    return lane->stage * PS_N_STEPS + step;
+}
+
+guint ps_link_row(const PsReplay *replay, const PsLink *link)
+{
+    return replay->workload->n_stages * PS_N_STEPS + (guint)(link - replay->program->links);
+}
+
+guint ps_resync_row(const PsReplay *replay, guint stage)
+{
+    return replay->workload->n_stages * PS_N_STEPS + replay->program->n_links + stage;
+}
+
+void ps_feed_record(PsReplay *replay, guint row, gint64 index)
+{
+    if (replay->steady == NULL || replay->closing) {
+        return;
+    }
+    gint64 now_ps = ps_simulator_now(replay->simulator);
+    PsSteadyVerdict verdict = ps_steady_record(replay->steady, row, index, now_ps);
+    if (verdict == PS_STEADY_GO_ON) {
+        return;
+    }
+    if (verdict == PS_STEADY_CHECKPOINT) {
+        begin_window(replay);
+        return;
+    }
+    gint64 n_blocks = ps_steady_n_blocks(replay->steady);
+    gint64 n_repeated = n_blocks - 1 - ps_steady_checkpoint_block(replay->steady);
+    ps_feed_end_window(replay, n_repeated * replay->block);
+    replay->result->steady = verdict == PS_STEADY_FOUND;
+    replay->result->steady_after_microbatches =
+        replay->result->steady ? n_blocks * replay->block : 0;
+    replay->closing = TRUE;
+    ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler, 0);
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static guint lcm(guint a, guint b)
+{
+    guint x = a, y = b;
+    while (y != 0) {
+        guint rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+/* Microbatches per block: see the argument in steady.h. */
+gint64 ps_feed_block(const PsReplay *replay)
+{
+    const PsWorkload *workload = replay->workload;
+    const PsSchedule *schedule = replay->settings->schedule;
+    gboolean resync = FALSE, batches = schedule->flushes;
+    gint64 unit = 1, reach = 1;
+    for (guint i = 0; i < workload->n_stages; i++) {
+        const PsWorkStage *work = &workload->stages[i];
+        resync = resync || replay->program->stages[i].batch_resync_ps > 0;
+        /* A lane that holds more than a batch can be kept back by weight_versions. */
+        batches = batches || work->in_flight > workload->microbatches / work->data_parallel;
+        unit = lcm((guint)unit, work->data_parallel);
+        reach = MAX(reach, (gint64)work->in_flight * work->data_parallel);
+    }
+    for (guint i = 0; i < workload->n_borders; i++) {
+        const PsWorkStage *source = &workload->stages[workload->borders[i].source];
+        const PsWorkStage *target = &workload->stages[workload->borders[i].target];
+        reach = MAX(reach, (gint64)source->in_flight * source->data_parallel +
+                               lcm(source->data_parallel, target->data_parallel));
+    }
+    if (schedule->flushes) {
+        return workload->microbatches;
+    }
+    if (batches || resync) {
+        unit = workload->microbatches;
+        reach = MAX(reach, unit * schedule->weight_versions);
+    }
+    return (reach + unit - 1) / unit * unit;
+}
+
+/* Where no period is found the run ends after so many blocks, or op starts, but not before the
+ * checkpoint has moved twice. */
+#define MAX_BLOCKS 8192
+#define MIN_BLOCKS 8
+#define MAX_STARTS 4000000
+
+/* Resyncs of a stage that one block sees on streams of their own. */
+static gint64 resyncs_per_block(const PsReplay *replay, guint stage)
+{
+    const PsStageProgram *program = &replay->program->stages[stage];
+    const PsStepProgram *backward = &program->steps[PS_STEP_BACKWARD];
+    for (guint i = 0; i < backward->n_tasks; i++) {
+        const PsTask *task = &backward->tasks[i];
+        if (task->kind == PS_OP_RESYNC && task->detached && task->duration_ps > 0) {
+            return replay->block;
+        }
+    }
+    return program->batch_resync_ps > 0 ? replay->block / replay->workload->microbatches : 0;
+}
+
+PsSteady *ps_feed_new_steady(const PsReplay *replay)
+{
+    guint n_stages = replay->workload->n_stages, n_links = replay->program->n_links;
+    guint n_rows = ps_resync_row(replay, n_stages);
+    g_autofree gint64 *per_block = g_new0(gint64, n_rows);
+    for (guint i = 0; i < n_stages * PS_N_STEPS; i++) {
+        per_block[i] = replay->block;
+    }
+    for (guint i = 0; i < n_links; i++) {
+        const PsLink *link = &replay->program->links[i];
+        gboolean detached = replay->settings->communication == PS_COMMUNICATION_OVERLAP;
+        gboolean takes_time = link->send_ps > 0 || link->receive_ps > 0;
+        per_block[ps_link_row(replay, link)] = detached && takes_time ? replay->block : 0;
+    }
+    for (guint i = 0; i < n_stages; i++) {
+        per_block[ps_resync_row(replay, i)] = resyncs_per_block(replay, i);
+    }
+    gint64 n_starts = 0;
+    for (guint i = 0; i < n_rows; i++) {
+        n_starts += per_block[i];
+    }
+    gint64 max_blocks = MAX_BLOCKS;
+    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > MAX_STARTS) {
+        max_blocks /= 2;
+    }
+    return ps_steady_new(per_block, n_rows, max_blocks);
+}
+
+/* ---- the end of the feed -------------------------------------------------------------------- */
+
+/* No microbatch from `end` on: lanes with nothing left to do drain. */
+void ps_feed_set_end(PsReplay *replay, gint64 end)
+{
+    replay->result->microbatches_simulated = end;
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        PsLane *lane = &replay->lanes[i];
+        gint64 d = replay->workload->stages[lane->stage].data_parallel;
+        lane->position.end = (end - lane->replica + d - 1) / d;
+    }
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        ps_lane_try_start(replay, i);
+    }
+}
+
+/* Stops the feed after all that has begun or is waited for, so that the run is the same as if its
+ * end had been known from the start. Batches that resync are run to their end. */
+void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
+{
+    PsReplay *replay = data;
+    gint64 end = 0;
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        const PsLane *lane = &replay->lanes[i];
+        PsStepKind step;
+        /* A lane that holds nothing would not do anything else instead. */
+        gboolean waits =
+            lane->state == PS_LANE_IDLE && lane->position.n_forward > lane->position.n_backward &&
+            replay->settings->schedule->next(&lane->position, &step) && step == PS_STEP_FORWARD;
+        gint64 n_forward = lane->position.n_forward + (waits ? 1 : 0);
+        if (n_forward > 0) {
+            end = MAX(end, ps_lane_microbatch(replay, lane, n_forward - 1) + 1);
+        }
+    }
+    if (replay->settings->resync == PS_RESYNC_BATCH) {
+        gint64 batch = replay->workload->microbatches;
+        end = (end + batch - 1) / batch * batch;
+    }
+    ps_feed_set_end(replay, end);
+}

@@ -1,0 +1,67 @@
+/* The replay: runs a workload event by event, each lane through the steps of its schedule in strict
+ * order.
+ *
+ * Step of a lane     waits for
+ *   forward of n     the activations of n from every stage it borders on before it, and the weights
+ *                    of the batch before last or last (see weight_versions in schedule.h)
+ *   backward of n    the gradients of n from every stage it borders on after it
+ *
+ * communication serial: a forward is, all on the lane's compute stream, [receive] per source stage,
+ * [forward], [send] per target stage, a backward [receive] per target, [recompute], [backward],
+ * [send] per source. Nearest stages come first. What a step sends is there when the step ends.
+ * communication overlap: a transfer holds the sender's send stream and the receiver's receive
+ * stream, each for its own time; it starts when both are free, in the order in which transfers
+ * became ready (of those ready at one instant: by microbatch, sending stage and distance), and its
+ * data is there when the longer part ends.
+ * resync amortised: a share of d / N after each backward, on the compute stream (serial) or the
+ * collective stream (overlap; nobody waits for it). resync batch: one collective per stage and
+ * batch that starts when each replica has done its last backward of the batch, on the compute or
+ * the collective streams. Its length is the planner's 4 (d - 1) w / (d B).
+ *
+ * The durations of one stage's ops for one microbatch are differences of one cumulated sum that is
+ * rounded to picoseconds, so rounding does not add up: a microbatch is off by at most half a
+ * picosecond. Ops of no length leave no record.
+ *
+ * A run with the same inputs gives the same records in the same order. Different runs may be
+ * made by several threads at once. */
+#pragma once
+
+#include <glib.h>
+#include "sim/replay/settings.h"
+#include "sim/replay/workload.h"
+#include "sim/trace/trace.h"
+
+typedef struct {
+    /* Of the lane whose compute stream was busiest in the window, divided by the window's
+     * microbatches: its share of all work of one microbatch, comparable to the planner's TPS. */
+    double busy_s_per_microbatch;
+    double compute_s_per_microbatch; /* the same by cause; transfers and collectives on streams */
+    double edge_s_per_microbatch;    /* of their own count here as well */
+    double resync_s_per_microbatch;
+    double bubble_share;      /* 1 - busy share of that lane's compute stream */
+    double peak_memory_bytes; /* largest of the stage's lanes, whole run */
+    double peak_category_bytes[PS_N_MEMORY];
+    guint peak_stash_microbatches;
+} PsReplayStage;
+
+typedef struct {
+    double tps_s; /* length of the window / window_microbatches */
+    gint64 makespan_ps;
+    gint64 window_start_ps, window_end_ps; /* one period; the whole run where start is cold */
+    gint64 window_microbatches;
+    gint64 microbatches_simulated;
+    gint64 steady_after_microbatches; /* it took so many to prove the period; 0 where !steady */
+    gint64 n_ops;                     /* records handed to sink->op, or that would have been */
+    gboolean steady; /* the period repeats exactly. FALSE with start steady: none was found, and the
+                        window is the second half of a long run */
+    guint n_stages;
+    PsReplayStage *stages;
+} PsReplayResult;
+
+void ps_replay_result_free(PsReplayResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsReplayResult, ps_replay_result_free)
+
+/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle) or where the
+ * run would take longer than 53 days (INPUT). */
+PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
+                              const PsTraceSink *sink, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,0 +1,80 @@
+#include "sim/replay/run-report.h"
+
+#include "sim/base/units.h"
+#include "sim/trace/summary.h"
+
+static const PsColumn columns[] = {
+    {"stage", "stage", TRUE},       {"layers", "layers", FALSE},
+    {"data_parallel", "d", TRUE},   {"tensor_parallel", "t", TRUE},
+    {"compute_s", "compute", TRUE}, {"edge_s", "edge", TRUE},
+    {"resync_s", "resync", TRUE},   {"busy_s", "busy", TRUE},
+    {"bubble", "bubble", TRUE},     {"peak_memory_bytes", "peak memory", TRUE},
+};
+
+static void quantity_cell(PsTable *table, PsDimension dimension, double value)
+{
+    g_autofree char *shown = ps_quantity_format(dimension, value);
+    g_autofree char *exact = ps_double_format(value);
+    ps_table_cell(table, shown, exact);
+}
+
+static void print_stages(const PsRunSummary *summary, PsFormat format, PsOutput *output)
+{
+    g_autoptr(PsTable) table = ps_table_new(columns, G_N_ELEMENTS(columns));
+    for (guint i = 0; i < summary->n_stages; i++) {
+        const PsRunStage *stage = &summary->stages[i];
+        ps_table_int(table, i);
+        ps_table_cell(table, stage->layers, NULL);
+        ps_table_int(table, stage->data_parallel);
+        ps_table_int(table, stage->tensor_parallel);
+        quantity_cell(table, PS_SECONDS, stage->compute_s_per_microbatch);
+        quantity_cell(table, PS_SECONDS, stage->edge_s_per_microbatch);
+        quantity_cell(table, PS_SECONDS, stage->resync_s_per_microbatch);
+        quantity_cell(table, PS_SECONDS, stage->busy_s_per_microbatch);
+        quantity_cell(table, PS_RATIO, stage->bubble_share);
+        quantity_cell(table, PS_BYTES, stage->peak_memory_bytes);
+    }
+    ps_table_print(table, format, output);
+}
+
+static void print_totals(const PsRunSummary *summary, PsOutput *output)
+{
+    g_autofree char *tps = ps_quantity_format(PS_SECONDS, summary->tps_s);
+    g_autofree char *estimate = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
+    ps_output_printf(output, "\nTPS %s per microbatch replayed, %s estimated (%+.2f%%)\n", tps,
+                     estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
+    double batches = (double)summary->microbatches_simulated / summary->setting.microbatches;
+    const char *start = g_hash_table_lookup(summary->settings, "start");
+    if (summary->steady) {
+        ps_output_printf(output,
+                         "Steady: repeats exactly every %" G_GINT64_FORMAT " microbatches, proven "
+                         "after %" G_GINT64_FORMAT "; %.4g batches replayed\n",
+                         summary->window_microbatches, summary->steady_after_microbatches, batches);
+    } else if (g_str_equal(start, "cold")) {
+        ps_output_printf(output,
+                         "Cold start: one batch of %" G_GINT64_FORMAT " microbatches with "
+                         "fill and drain\n",
+                         summary->window_microbatches);
+    } else {
+        ps_output_printf(output,
+                         "No exact period found in %.4g batches: TPS is the average of the last "
+                         "%" G_GINT64_FORMAT " microbatches measured\n",
+                         batches, summary->window_microbatches);
+    }
+}
+
+void ps_run_report(const PsRunSummary *summary, PsFormat format, PsOutput *output)
+{
+    if (format == PS_FORMAT_JSON) {
+        PsJsonWriter *writer = ps_json_writer_new(output);
+        ps_json_begin_object(writer, NULL);
+        ps_run_summary_put(summary, writer);
+        ps_json_end_object(writer);
+        ps_json_writer_free(writer);
+        return;
+    }
+    print_stages(summary, format, output);
+    if (format == PS_FORMAT_TABLE) {
+        print_totals(summary, output);
+    }
+}

@@ -1,0 +1,23 @@
+/* Writes a run folder. */
+#pragma once
+
+#include <glib.h>
+#include "sim/trace/run.h"
+#include "sim/trace/trace.h"
+
+typedef struct PsRunWriter PsRunWriter;
+
+/* Creates the folder if it is not there. A summary.json of an older run in it is removed, so that
+ * it cannot be taken for this one's. */
+PsRunWriter *ps_run_writer_new(const char *folder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Frees; without ps_run_writer_finish none of the three files appears. */
+void ps_run_writer_free(PsRunWriter *writer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRunWriter, ps_run_writer_free)
+
+/* Belongs to the writer. Rows come in the order in which the sink's functions are called. */
+const PsTraceSink *ps_run_writer_sink(PsRunWriter *writer);
+
+/* Makes trace.csv and memory.csv appear, puts their SHA-256 into the summary, then writes
+ * summary.json. */
+gboolean ps_run_writer_finish(PsRunWriter *writer, PsRunSummary *summary,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

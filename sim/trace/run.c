@@ -1,0 +1,68 @@
+#include "sim/trace/run.h"
+
+#include "sim/trace/run-files.h"
+
+const char *const ps_trace_columns[] = {
+    "lane",  "stage",   "replica", "rank",  "stream", "kind", "microbatch",
+    "chunk", "start_s", "end_s",   "bytes", "peer",   NULL,
+};
+
+const char *const ps_memory_columns[] = {"time_s", "lane", "stage", "category", "bytes", NULL};
+
+PsRunSummary *ps_run_summary_new(guint n_stages)
+{
+    PsRunSummary *summary = g_new0(PsRunSummary, 1);
+    summary->settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    summary->setting_names = g_new0(char *, 1);
+    summary->n_stages = n_stages;
+    summary->stages = g_new0(PsRunStage, n_stages);
+    return summary;
+}
+
+void ps_run_summary_add_setting(PsRunSummary *summary, const char *name, const char *value)
+{
+    gboolean added = g_hash_table_insert(summary->settings, g_strdup(name), g_strdup(value));
+    g_assert(added);
+    guint n = summary->n_settings_in_order++;
+    summary->setting_names = g_renew(char *, summary->setting_names, n + 2);
+    summary->setting_names[n] = g_strdup(name);
+    summary->setting_names[n + 1] = NULL;
+}
+
+guint ps_run_summary_n_lanes(const PsRunSummary *summary)
+{
+    const PsRunStage *last = &summary->stages[summary->n_stages - 1];
+    return last->first_lane + last->data_parallel;
+}
+
+void ps_run_summary_free(PsRunSummary *summary)
+{
+    if (summary == NULL) {
+        return;
+    }
+    for (guint i = 0; i < summary->n_stages; i++) {
+        g_free(summary->stages[i].layers);
+    }
+    g_free(summary->stages);
+    g_hash_table_unref(summary->settings);
+    g_strfreev(summary->setting_names);
+    g_free(summary->version);
+    g_free(summary->plan_path);
+    g_free(summary->plan_sha256);
+    g_free(summary->profile_path);
+    g_free(summary->profile_sha256);
+    g_free(summary->trace_sha256);
+    g_free(summary->memory_sha256);
+    g_free(summary);
+}
+
+void ps_run_free(PsRun *run)
+{
+    if (run != NULL) {
+        g_free(run->folder);
+        ps_run_summary_free(run->summary);
+        g_clear_pointer(&run->ops, g_array_unref);
+        g_clear_pointer(&run->memory, g_array_unref);
+        g_free(run);
+    }
+}

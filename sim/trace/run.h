@@ -1,0 +1,75 @@
+/* A run folder: trace.csv, memory.csv and summary.json (design section 5). summary.json is written
+ * last, so its presence marks a complete run. */
+#pragma once
+
+#include <glib.h>
+#include "sim/base/json.h"
+#include "sim/plan/plan.h"
+#include "sim/trace/trace.h"
+
+/* What the run says of one stage. */
+typedef struct {
+    guint data_parallel, tensor_parallel;
+    guint first_lane; /* its lanes are first_lane .. first_lane + data_parallel - 1 */
+    char *layers;     /* "0-9, 12": layer ids as ranges, for titles */
+    PsStageEstimate estimate;
+    /* Results, over the measuring window unless said otherwise. */
+    double busy_s_per_microbatch;    /* of the busiest lane's compute stream, divided by d */
+    double compute_s_per_microbatch; /* the same split by what it was busy with; transfers and */
+    double edge_s_per_microbatch;    /* collectives on streams of their own count here as well */
+    double resync_s_per_microbatch;
+    double bubble_share; /* 1 - busy share of the busiest lane's compute stream in the window */
+    double peak_memory_bytes;                /* largest of its lanes, whole run */
+    double peak_category_bytes[PS_N_MEMORY]; /* what it was made of, at the first such moment */
+    guint peak_stash_microbatches;
+} PsRunStage;
+
+typedef struct {
+    char *version;
+    GHashTable *settings; /* name -> text: every switch and option in force */
+    guint n_settings_in_order;
+    char **setting_names; /* in file order, NULL-terminated */
+    PsSetting setting;
+    char *plan_path;   /* as given; NULL where the plan never was a file */
+    char *plan_sha256; /* NULL likewise */
+    char *profile_path, *profile_sha256;
+    double time_unit_s; /* what one unit of the profile's times was taken for */
+    guint n_stages;
+    PsRunStage *stages;
+    double estimate_tps_s;
+    gboolean nested; /* ps_plan_is_nested of the plan replayed */
+    /* Results. */
+    double tps_s; /* (window_end - window_start) / window_microbatches */
+    gint64 makespan_ps;
+    gint64 window_start_ps, window_end_ps;
+    gint64 window_microbatches;
+    gint64 microbatches_simulated;
+    gint64 steady_after_microbatches;   /* it took so many to prove the period; 0 where !steady */
+    gint64 n_ops;                       /* rows of trace.csv */
+    gboolean steady;                    /* the period was found to repeat exactly */
+    char *trace_sha256, *memory_sha256; /* NULL: not recorded, so not compared */
+} PsRunSummary;
+
+typedef struct {
+    char *folder;
+    PsRunSummary *summary;
+    GArray *ops;    /* PsTraceOp, in file order; NULL if not asked for */
+    GArray *memory; /* PsTraceMemory, in file order; NULL if not asked for */
+} PsRun;
+
+typedef enum { PS_RUN_OPS = 1 << 0, PS_RUN_MEMORY = 1 << 1 } PsRunParts;
+
+/* Reads a run folder. Every row is checked by itself (known names, start <= end <= makespan, lane,
+ * stage, replica and rank agree with the summary) and the files against their SHA-256; what rows
+ * say together is `check`'s business. */
+PsRun *ps_run_load(const char *folder, PsRunParts parts, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void ps_run_free(PsRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRun, ps_run_free)
+
+/* n_stages zero-filled stages, no settings yet. */
+PsRunSummary *ps_run_summary_new(guint n_stages);
+/* The last setting in order; each name once. Both are copied. */
+void ps_run_summary_add_setting(PsRunSummary *summary, const char *name, const char *value);
+guint ps_run_summary_n_lanes(const PsRunSummary *summary);
+void ps_run_summary_free(PsRunSummary *summary);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRunSummary, ps_run_summary_free)

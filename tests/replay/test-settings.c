@@ -1,0 +1,91 @@
+#include "sim/base/error.h"
+#include "sim/replay/settings.h"
+#include "tests/harness/harness.h"
+
+static char *describe(const PsReplaySettings *settings)
+{
+    GString *text = g_string_new(ps_replay_settings_get(settings, "schedule"));
+    for (guint i = 0; ps_switches[i].name != NULL; i++) {
+        g_string_append_printf(text, " %s", ps_replay_settings_get(settings, ps_switches[i].name));
+    }
+    return g_string_free(text, FALSE);
+}
+
+/* In the order schedule, resync, communication, flush, start, network. */
+static const struct {
+    PsReplayChoices choices;
+    const char *settings;
+} good[] = {
+    {{0}, "1f1b batch overlap batch steady flat"},
+    {{.assume = "real"}, "1f1b batch overlap batch steady flat"},
+    {{.assume = "piper"}, "1f1b-2bw amortised serial none steady flat"},
+    {{.assume = "piper", .resync = "batch"}, "1f1b-2bw batch serial none steady flat"},
+    {{.assume = "piper", .flush = "batch"}, "1f1b amortised serial batch steady flat"},
+    {{.flush = "none"}, "1f1b-2bw batch overlap none steady flat"},
+    {{.schedule = "1f1b-2bw"}, "1f1b-2bw batch overlap none steady flat"},
+    {{.schedule = "1f1b-2bw", .flush = "none"}, "1f1b-2bw batch overlap none steady flat"},
+    {{.schedule = "1f1b", .assume = "piper"}, "1f1b amortised serial batch steady flat"},
+    {{.start = "cold", .communication = "serial"}, "1f1b batch serial batch cold flat"},
+};
+
+START_TEST(choices_become_settings)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(good); i++) {
+        PsReplaySettings settings;
+        g_autoptr(GError) error = NULL;
+        ck_assert(ps_replay_settings_choose(&settings, &good[i].choices, &error));
+        g_autofree char *text = describe(&settings);
+        ck_assert_str_eq(text, good[i].settings);
+    }
+}
+END_TEST
+
+static const struct {
+    PsReplayChoices choices;
+    const char *message;
+} bad[] = {
+    {{.assume = "papier"}, "unknown value \"papier\" of assume (did you mean piper?)"},
+    {{.resync = "never"}, "unknown value \"never\" of resync (expected amortised or batch)"},
+    {{.communication = "serail"},
+     "unknown value \"serail\" of communication (did you mean serial?)"},
+    {{.flush = "x"}, "unknown value \"x\" of flush (expected none or batch)"},
+    {{.start = "warm-up"}, "unknown value \"warm-up\" of start (expected steady or cold)"},
+    {{.schedule = "gpipe"}, "unknown schedule \"gpipe\" (expected 1f1b or 1f1b-2bw)"},
+    {{.schedule = "1f1b", .flush = "none"}, "schedule 1f1b contradicts flush none"},
+    {{.schedule = "1f1b-2bw", .flush = "batch"}, "schedule 1f1b-2bw contradicts flush batch"},
+};
+
+START_TEST(wrong_choices)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
+        PsReplaySettings settings;
+        GError *error = NULL;
+        ck_assert(!ps_replay_settings_choose(&settings, &bad[i].choices, &error));
+        ps_assert_error(error, PS_ERROR_USAGE, bad[i].message);
+    }
+    PsReplaySettings settings;
+    GError *error = NULL;
+    ps_replay_settings_init(&settings);
+    ck_assert(!ps_replay_settings_set(&settings, "resink", "batch", &error));
+    ps_assert_error(error, PS_ERROR_USAGE, "unknown switch \"resink\" (did you mean resync?)");
+}
+END_TEST
+
+/* Every value in the table can be set and is then in force. */
+START_TEST(every_switch_turns)
+{
+    for (guint i = 0; ps_switches[i].name != NULL; i++) {
+        for (guint k = 0; ps_switches[i].values[k] != NULL; k++) {
+            PsReplaySettings settings;
+            g_autoptr(GError) error = NULL;
+            ps_replay_settings_init(&settings);
+            ck_assert(ps_replay_settings_set(&settings, ps_switches[i].name,
+                                             ps_switches[i].values[k], &error));
+            ck_assert_str_eq(ps_replay_settings_get(&settings, ps_switches[i].name),
+                             ps_switches[i].values[k]);
+        }
+    }
+}
+END_TEST
+
+PS_TEST_MAIN("settings", choices_become_settings, wrong_choices, every_switch_turns)

@@ -1,0 +1,348 @@
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "sim/replay/replay-plan.h"
+#include "sim/trace/run-writer.h"
+#include "tests/harness/harness.h"
+
+/* ---- round trip ---------------------------------------------------------------------------------
+ */
+
+static PsRunSummary *make_summary(void)
+{
+    PsRunSummary *summary = ps_run_summary_new(2);
+    summary->version = g_strdup("0.1");
+    ps_run_summary_add_setting(summary, "schedule", "1f1b");
+    ps_run_summary_add_setting(summary, "note", "a, \"b\"\nc");
+    summary->setting = (PsSetting){5, 8e9, 25e9, 12};
+    summary->plan_path = g_strdup("plan.json");
+    summary->plan_sha256 = g_strnfill(64, 'a');
+    summary->profile_path = g_strdup("profile.json");
+    summary->profile_sha256 = g_strnfill(64, 'b');
+    summary->time_unit_s = 1e-3;
+    summary->estimate_tps_s = 0.1;
+    summary->nested = TRUE;
+    summary->tps_s = 1.0 / 3;
+    summary->makespan_ps = 4095999999999999;
+    summary->window_start_ps = 1;
+    summary->window_end_ps = 123456789012345;
+    summary->window_microbatches = 48;
+    summary->microbatches_simulated = 96;
+    summary->steady_after_microbatches = 72;
+    summary->steady = TRUE;
+    for (guint i = 0; i < 2; i++) {
+        PsRunStage *stage = &summary->stages[i];
+        stage->data_parallel = i == 0 ? 2 : 1;
+        stage->tensor_parallel = i == 0 ? 2 : 1;
+        stage->first_lane = i == 0 ? 0 : 2;
+        stage->layers = g_strdup(i == 0 ? "0-2, 4" : "3");
+        stage->estimate = (PsStageEstimate){3, 0.1, 0.2, 0.3, 0.6, 1e9 / 3};
+        stage->busy_s_per_microbatch = 0.7;
+        stage->compute_s_per_microbatch = 0.11;
+        stage->edge_s_per_microbatch = 0.12;
+        stage->resync_s_per_microbatch = 0.13;
+        stage->bubble_share = 0.25;
+        stage->peak_memory_bytes = 15;
+        for (guint k = 0; k < PS_N_MEMORY; k++) {
+            stage->peak_category_bytes[k] = k + 1;
+        }
+        stage->peak_stash_microbatches = 2;
+    }
+    return summary;
+}
+
+static PsTraceOp random_op(GRand *rand)
+{
+    PsTraceOp op = {0};
+    op.lane = (guint)g_rand_int_range(rand, 0, 3);
+    op.stage = op.lane < 2 ? 0 : 1;
+    op.replica = op.lane < 2 ? op.lane : 0;
+    op.rank = op.lane * 2;
+    op.stream = (PsStreamKind)g_rand_int_range(rand, 0, PS_N_STREAMS);
+    op.kind = (PsOpKind)g_rand_int_range(rand, 0, PS_N_OPS);
+    op.microbatch = g_rand_int_range(rand, -1, 1000);
+    op.chunk = (guint)g_rand_int_range(rand, 0, 3);
+    op.start_ps = (gint64)(g_rand_double(rand) * 2e15);
+    op.end_ps = op.start_ps + (gint64)(g_rand_double(rand) * 2e15);
+    op.bytes = g_rand_boolean(rand) ? g_rand_double_range(rand, 0, 1e12) : g_rand_int(rand);
+    op.peer = op.kind == PS_OP_SEND || op.kind == PS_OP_RECEIVE ? g_rand_int_range(rand, 0, 3) : -1;
+    return op;
+}
+
+static gboolean same_op(const PsTraceOp *a, const PsTraceOp *b)
+{
+    return a->lane == b->lane && a->stage == b->stage && a->replica == b->replica &&
+           a->rank == b->rank && a->stream == b->stream && a->kind == b->kind &&
+           a->microbatch == b->microbatch && a->chunk == b->chunk && a->start_ps == b->start_ps &&
+           a->end_ps == b->end_ps && a->bytes == b->bytes && a->peer == b->peer;
+}
+
+static void compare_stages(const PsRunStage *a, const PsRunStage *b)
+{
+    ck_assert_uint_eq(a->data_parallel, b->data_parallel);
+    ck_assert_uint_eq(a->tensor_parallel, b->tensor_parallel);
+    ck_assert_uint_eq(a->first_lane, b->first_lane);
+    ck_assert_str_eq(a->layers, b->layers);
+    ck_assert_uint_eq(a->estimate.in_flight, b->estimate.in_flight);
+    ck_assert_double_eq(a->estimate.compute_s, b->estimate.compute_s);
+    ck_assert_double_eq(a->estimate.edge_s, b->estimate.edge_s);
+    ck_assert_double_eq(a->estimate.resync_s, b->estimate.resync_s);
+    ck_assert_double_eq(a->estimate.tps_s, b->estimate.tps_s);
+    ck_assert_double_eq(a->estimate.memory_bytes, b->estimate.memory_bytes);
+    ck_assert_double_eq(a->busy_s_per_microbatch, b->busy_s_per_microbatch);
+    ck_assert_double_eq(a->compute_s_per_microbatch, b->compute_s_per_microbatch);
+    ck_assert_double_eq(a->edge_s_per_microbatch, b->edge_s_per_microbatch);
+    ck_assert_double_eq(a->resync_s_per_microbatch, b->resync_s_per_microbatch);
+    ck_assert_double_eq(a->bubble_share, b->bubble_share);
+    ck_assert_double_eq(a->peak_memory_bytes, b->peak_memory_bytes);
+    ck_assert_uint_eq(a->peak_stash_microbatches, b->peak_stash_microbatches);
+    for (guint k = 0; k < PS_N_MEMORY; k++) {
+        ck_assert_double_eq(a->peak_category_bytes[k], b->peak_category_bytes[k]);
+    }
+}
+
+static void compare_summaries(const PsRunSummary *a, const PsRunSummary *b)
+{
+    ck_assert_str_eq(a->version, b->version);
+    ck_assert_uint_eq(a->n_settings_in_order, b->n_settings_in_order);
+    for (guint i = 0; i < a->n_settings_in_order; i++) {
+        ck_assert_str_eq(a->setting_names[i], b->setting_names[i]);
+        ck_assert_str_eq(g_hash_table_lookup(a->settings, a->setting_names[i]),
+                         g_hash_table_lookup(b->settings, a->setting_names[i]));
+    }
+    ck_assert_uint_eq(a->setting.devices, b->setting.devices);
+    ck_assert_double_eq(a->setting.memory_bytes, b->setting.memory_bytes);
+    ck_assert_double_eq(a->setting.bandwidth_bytes_per_s, b->setting.bandwidth_bytes_per_s);
+    ck_assert_uint_eq(a->setting.microbatches, b->setting.microbatches);
+    ck_assert_str_eq(a->plan_path, b->plan_path);
+    ck_assert_str_eq(a->plan_sha256, b->plan_sha256);
+    ck_assert_str_eq(a->profile_path, b->profile_path);
+    ck_assert_str_eq(a->profile_sha256, b->profile_sha256);
+    ck_assert_str_eq(a->trace_sha256, b->trace_sha256);
+    ck_assert_str_eq(a->memory_sha256, b->memory_sha256);
+    ck_assert_double_eq(a->time_unit_s, b->time_unit_s);
+    ck_assert_double_eq(a->estimate_tps_s, b->estimate_tps_s);
+    ck_assert_int_eq(a->nested, b->nested);
+    ck_assert_double_eq(a->tps_s, b->tps_s);
+    ck_assert_int_eq(a->makespan_ps, b->makespan_ps);
+    ck_assert_int_eq(a->window_start_ps, b->window_start_ps);
+    ck_assert_int_eq(a->window_end_ps, b->window_end_ps);
+    ck_assert_int_eq(a->window_microbatches, b->window_microbatches);
+    ck_assert_int_eq(a->microbatches_simulated, b->microbatches_simulated);
+    ck_assert_int_eq(a->steady_after_microbatches, b->steady_after_microbatches);
+    ck_assert_int_eq(a->n_ops, b->n_ops);
+    ck_assert_int_eq(a->steady, b->steady);
+    ck_assert_uint_eq(a->n_stages, b->n_stages);
+    for (guint i = 0; i < a->n_stages; i++) {
+        compare_stages(&a->stages[i], &b->stages[i]);
+    }
+}
+
+START_TEST(what_is_written_is_read)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("what_is_written_is_read"));
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_build_filename(ps_test_folder(), "deep", "run", NULL);
+    g_autoptr(PsRunSummary) summary = make_summary();
+    g_autoptr(PsRunWriter) writer = ps_run_writer_new(folder, &error);
+    ps_assert_no_error(error);
+    const PsTraceSink *sink = ps_run_writer_sink(writer);
+    g_autofree PsTraceOp *ops = g_new0(PsTraceOp, 5000);
+    for (guint i = 0; i < 5000; i++) {
+        ops[i] = random_op(rand);
+        sink->op(&ops[i], sink->user_data);
+    }
+    const PsTraceMemory change = {17, 2, 1, PS_MEMORY_WEIGHT_VERSIONS, 0.1};
+    sink->memory(&change, sink->user_data);
+    summary->n_ops = 5000;
+    ck_assert(ps_run_writer_finish(writer, summary, &error));
+    g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_OPS | PS_RUN_MEMORY, &error);
+    ps_assert_no_error(error);
+    compare_summaries(run->summary, summary);
+    ck_assert_uint_eq(run->ops->len, 5000);
+    for (guint i = 0; i < 5000; i++) {
+        ck_assert(same_op(&g_array_index(run->ops, PsTraceOp, i), &ops[i]));
+    }
+    ck_assert_uint_eq(run->memory->len, 1);
+    const PsTraceMemory *back = &g_array_index(run->memory, PsTraceMemory, 0);
+    ck_assert(back->time_ps == 17 && back->lane == 2 && back->stage == 1 &&
+              back->category == PS_MEMORY_WEIGHT_VERSIONS && back->bytes == 0.1);
+}
+END_TEST
+
+/* A run that did not end leaves none of its files, and no summary of an older one. */
+START_TEST(unfinished_runs_leave_nothing)
+{
+    g_autoptr(GError) error = NULL;
+    const char *folder = ps_test_folder();
+    g_autofree char *old = g_build_filename(folder, "summary.json", NULL);
+    ck_assert(g_file_set_contents(old, "{}", -1, NULL));
+    PsRunWriter *writer = ps_run_writer_new(folder, &error);
+    ps_assert_no_error(error);
+    ps_run_writer_free(writer);
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    ck_assert_ptr_null(g_dir_read_name(dir));
+}
+END_TEST
+
+/* ---- broken folders
+ * ------------------------------------------------------------------------------ */
+
+#define TRACE "trace.csv"
+#define MEMORY "memory.csv"
+#define SUMMARY "summary.json"
+
+/* One change to one file of the sample run, and what the reader says after "FOLDER/FILE". */
+static const struct {
+    const char *file;
+    const char *from, *to; /* the first occurrence; to NULL: the file is removed */
+    const char *message;   /* its beginning, where a SHA-256 follows */
+} broken[] = {
+    {TRACE, "compute,forward", "computer,forward",
+     ":2: column stream: unknown name \"computer\" (did you mean compute?)"},
+    {TRACE, "compute,forward", "compute,backwards",
+     ":2: column kind: unknown name \"backwards\" (did you mean backward?)"},
+    {TRACE, "\n0,0,0,0,", "\n4,0,0,0,",
+     ":2: column lane: \"4\" is out of range (expected a whole number from 0 to 3)"},
+    {TRACE, "\n0,0,0,0,", "\n,0,0,0,",
+     ":2: column lane: \"\" is not a whole number (expected a whole number from 0 to 3)"},
+    {TRACE, "\n0,0,0,0,", "\n0,1,0,0,", ":2: column stage: 1 (expected 0 for lane 0)"},
+    {TRACE, "\n0,0,0,0,", "\n0,0,2,0,", ":2: column replica: 2 (expected 0 for lane 0)"},
+    {TRACE, "\n0,0,0,0,", "\n0,0,0,3,", ":2: column rank: 3 (expected 0 for lane 0)"},
+    {TRACE, "forward,0,0,0.000000000000", "forward,0,0,0.002000000000",
+     ":2: column end_s: 0.001000000000 is before start_s 0.002000000000"},
+    {TRACE, "0.001000000000,0,-1", "9.001000000000,0,-1",
+     ":2: column end_s: 9.001000000000 is after the run's end (makespan_s in summary.json)"},
+    {TRACE, "0.001000000000,0,-1", "soon,0,-1",
+     ":2: column end_s: \"soon\" is not a time (expected seconds with at most 12 decimals)"},
+    {TRACE, "0.001000000000,0,-1", "0.001000000000,0,2",
+     ":2: column peer: 2 (expected -1: not a transfer)"},
+    {TRACE, "200000,1\n", "200000,-1\n",
+     ":4: column peer: -1 (a transfer has a lane at its other end)"},
+    {TRACE, "200000,1\n", "-200000,1\n",
+     ":4: column bytes: -200000 is negative (expected 0 or more)"},
+    {TRACE, "forward,0,0", "forward,0.5,0",
+     ":2: column microbatch: \"0.5\" is not a whole number (expected a whole number from -1 to "
+     "9223372036854775807)"},
+    {TRACE, "0,-1\n", "0\n", ":2: the row has 11 fields (expected 12)"},
+    {TRACE, "lane,stage", "lane,stag", ":1: unknown column \"stag\" (did you mean stage?)"},
+    {TRACE, "0.001000000000,0,-1", "0.001000000001,0,-1",
+     ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
+    {TRACE, "", NULL, ": cannot read: No such file or directory"},
+    {MEMORY, "stash", "cache",
+     ":10: column category: unknown name \"cache\" (expected weights, weight versions, state, "
+     "stash or workspace)"},
+    {MEMORY, "0.000000000000,0,0", "0.000000000000,0,1",
+     ":2: column stage: 1 (expected 0 for lane 0)"},
+    {MEMORY, "0.000000000000,0,0", "7.000000000000,0,0",
+     ":2: column time_s: 7.000000000000 is after the run's end (makespan_s in summary.json)"},
+    {MEMORY, "weights,1000000", "weights,1000001",
+     ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
+    {SUMMARY, "pipersim-run/1", "pipersim-run/2",
+     ": $.schema: \"pipersim-run/2\" (expected \"pipersim-run/1\")"},
+    {SUMMARY, "\"nested\"", "\"nestled\"", ": $.nestled: unknown key (did you mean nested?)"},
+    {SUMMARY, "\"steady\"", "\"x\"",
+     ": $.results.x: unknown key (expected tps_s, makespan_s, window_start_s, window_end_s, "
+     "window_microbatches, microbatches_simulated, steady_after_microbatches, trace_rows or "
+     "steady)"},
+    {SUMMARY, "\"trace_rows\": ", "\"trace_rows\": 1", NULL},
+    {SUMMARY, "\"stages\": [", "\"stages\": [], \"stage\": [",
+     ": $.stage: unknown key (did you mean stages?)"},
+    {SUMMARY, "\"window_start_s\": 0", "\"window_start_s\": 5",
+     ": $.results.window_end_s: the window is not within the run (expected start <= end <= "
+     "makespan)"},
+    {SUMMARY, "\"data_parallel\": 1", "\"data_parallel\": 0",
+     ": $.stages[0].data_parallel: is 0 (expected a whole number from 1 to 16777216)"},
+    {SUMMARY, "\"trace_sha256\": \"", "\"trace_sha256\": \"x",
+     ": $.trace_sha256: not a SHA-256 (expected 64 hexadecimal digits)"},
+    {SUMMARY, "\"bubble_share\": ", "\"bubble_share\": 1e999, \"b\": ",
+     ":59: the number is too large (expected a finite number)"},
+    {SUMMARY, "", NULL, ": cannot read: No such file or directory"},
+};
+
+static char *read_sample(const char *file)
+{
+    g_autofree char *path = g_build_filename("traces", "sample-1f1b", file, NULL);
+    char *text;
+    ck_assert_msg(g_file_get_contents(path, &text, NULL, NULL), "%s is not here", path);
+    return text;
+}
+
+/* Copies the sample run with one change; the folder's path. */
+static const char *break_sample(const char *file, const char *from, const char *to)
+{
+    static const char *const files[] = {TRACE, MEMORY, SUMMARY};
+    const char *folder = ps_test_folder();
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *text = read_sample(files[i]);
+        g_autoptr(GString) changed = g_string_new(text);
+        gboolean here = g_str_equal(files[i], file);
+        if (here && to == NULL) {
+            continue;
+        }
+        if (here) {
+            ck_assert_msg(strstr(text, from) != NULL, "nothing to change: %s", from);
+            g_string_replace(changed, from, to, 1);
+        }
+        g_autofree char *path = g_build_filename(folder, files[i], NULL);
+        ck_assert(g_file_set_contents(path, changed->str, (gssize)changed->len, NULL));
+    }
+    return folder;
+}
+
+START_TEST(broken_folders_are_refused)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(broken); i++) {
+        g_autoptr(GError) error = NULL;
+        const char *folder = break_sample(broken[i].file, broken[i].from, broken[i].to);
+        g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_OPS | PS_RUN_MEMORY, &error);
+        ck_assert_msg(run == NULL && error != NULL, "accepted: %s -> %s", broken[i].from,
+                      broken[i].to);
+        g_autofree char *expected =
+            broken[i].message != NULL
+                ? g_strdup_printf("%s/%s%s", folder, broken[i].file, broken[i].message)
+                : g_strdup_printf("%s/%s: 160 rows (expected 1160: trace_rows in summary.json)",
+                                  folder, TRACE);
+        gsize length = g_str_has_suffix(expected, "(expected ") ? strlen(expected) : G_MAXSIZE;
+        g_autofree char *message = g_strndup(error->message, MIN(length, strlen(error->message)));
+        ck_assert_str_eq(message, expected);
+    }
+}
+END_TEST
+
+/* ---- the sample
+ * ---------------------------------------------------------------------------------- */
+
+static char *without_version(const char *text)
+{
+    g_autoptr(GRegex) regex = g_regex_new("\"version\": \"[^\"]*\"", 0, 0, NULL);
+    return g_regex_replace_literal(regex, text, -1, 0, "", 0, NULL);
+}
+
+/* The folder in traces/ is what its command writes today, but for the program's version. */
+START_TEST(sample_is_up_to_date)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsPlanInput) input =
+        ps_plan_input_load("traces/four-stages-plan.json", NULL, NULL, &error);
+    ps_assert_no_error(error);
+    const PsReplayChoices choices = {.start = "cold"};
+    PsReplaySettings settings;
+    ck_assert(ps_replay_settings_choose(&settings, &choices, &error));
+    const char *folder = ps_test_folder();
+    g_autoptr(PsRun) run = ps_replay_plan(input, &settings, folder, 0, &error);
+    ps_assert_no_error(error);
+    ck_assert_str_eq(run->folder, folder);
+    static const char *const files[] = {TRACE, MEMORY, SUMMARY};
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *path = g_build_filename(folder, files[i], NULL);
+        g_autofree char *kept_text = read_sample(files[i]), *text = NULL;
+        ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+        g_autofree char *kept = without_version(kept_text), *now = without_version(text);
+        ck_assert_str_eq(kept, now);
+    }
+}
+END_TEST
+
+PS_TEST_MAIN("run", what_is_written_is_read, unfinished_runs_leave_nothing,
+             broken_folders_are_refused, sample_is_up_to_date)
