@@ -173,3 +173,12 @@ gboolean ps_check_result(const PsCheck *check, GError **error)
     }
     return check->passed;
 }
+
+gboolean ps_check_parse_tolerance(const char *text, double *tolerance, GError **error)
+{
+    if (!ps_quantity_parse(PS_RATIO, text, tolerance, error)) {
+        g_prefix_error(error, "--tolerance: ");
+        return FALSE;
+    }
+    return TRUE;
+}

@@ -1,6 +1,7 @@
 /* Judges the planner's estimate against a replayed run. */
 #pragma once
 
+#include "sim/base/json.h"
 #include "sim/base/table.h"
 #include "sim/trace/run.h"
 
@@ -37,8 +38,15 @@ PsCheck *ps_check_run(const PsRun *run, double tolerance, GError **error) G_GNUC
 void ps_check_free(PsCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsCheck, ps_check_free)
 
-/* Prints it; JSON as in design section 7. */
+/* The value of --tolerance, a percentage. */
+gboolean ps_check_parse_tolerance(const char *text, double *tolerance,
+                                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Prints it. */
 void ps_check_report(const PsCheck *check, PsFormat format, PsOutput *output);
+
+/* Writes the members of its JSON form (as `check --format json` prints) into the current object. */
+void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer);
 
 /* Sets error (NEGATIVE) to the verdict unless the check passed. */
 gboolean ps_check_result(const PsCheck *check, GError **error);

@@ -1,5 +1,4 @@
 #include "planner/check.h"
-#include "sim/base/units.h"
 #include "sim/cli/options.h"
 
 static gboolean run(int argc, char **argv, GError **error);
@@ -52,8 +51,7 @@ static gboolean run(int argc, char **argv, GError **error)
     double tolerance = PS_CHECK_TOLERANCE;
     if (!ps_options_parse(&ps_command_check, groups, argc, argv, 2, 2, &arguments, error) ||
         (format_text != NULL && !ps_format_parse(format_text, &format, error)) ||
-        (tolerance_text != NULL &&
-         !ps_quantity_parse(PS_RATIO, tolerance_text, &tolerance, error))) {
+        (tolerance_text != NULL && !ps_check_parse_tolerance(tolerance_text, &tolerance, error))) {
         return FALSE;
     }
     g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_OPS | PS_RUN_MEMORY, error);

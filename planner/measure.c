@@ -1,5 +1,7 @@
 #include "planner/measure.h"
 
+#include <string.h>
+
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
@@ -14,9 +16,13 @@ typedef struct {
     gint64 *window_ps;   /* [n_lanes][PS_N_STREAMS]: busy time within the window */
     gint64 *kind_ps;     /* [n_stages][PS_N_OPS]: the same by stage and kind */
     gint64 n_microbatches;
-    gint64 *forward_ends;  /* [n_stages][n_microbatches], -1 before it ran */
-    gint64 *backward_ends; /* the same */
+    /* Ends of forwards and backwards, [n_stages][n_microbatches], -1 before they ran; and whether
+     * the stage has any, since ops that take no time leave no row. */
+    gint64 *ends[2];
+    gboolean *any[2];
 } Reader;
+
+enum { FORWARD, BACKWARD };
 
 static void fail(const Reader *reader, const char *file, guint row, GError **error,
                  const char *format, ...) G_GNUC_PRINTF(5, 6);
@@ -72,15 +78,16 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
         return FALSE;
     }
     gsize at = op->stage * (gsize)reader->n_microbatches + (gsize)op->microbatch;
-    gboolean forward = op->kind == PS_OP_FORWARD;
-    gint64 *end = forward ? &reader->forward_ends[at] : &reader->backward_ends[at];
+    gint64 *end = &reader->ends[op->kind == PS_OP_FORWARD ? FORWARD : BACKWARD][at];
     if (*end >= 0) {
         fail(reader, "trace.csv", row, error,
              "a second %s of microbatch %" G_GINT64_FORMAT " on stage %u", ps_op_names[op->kind],
              op->microbatch, op->stage);
         return FALSE;
     }
-    if (!forward && (reader->forward_ends[at] < 0 || op->start_ps < reader->forward_ends[at])) {
+    gint64 forward_end = reader->ends[FORWARD][at];
+    if (op->kind == PS_OP_BACKWARD && reader->any[FORWARD][op->stage] &&
+        (forward_end < 0 || op->start_ps < forward_end)) {
         fail(reader, "trace.csv", row, error,
              "backward of microbatch %" G_GINT64_FORMAT " on stage %u starts before its forward "
              "has ended",
@@ -91,8 +98,18 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
     return TRUE;
 }
 
+static void note_kinds(Reader *reader)
+{
+    for (guint i = 0; i < reader->run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
+        reader->any[FORWARD][op->stage] |= op->kind == PS_OP_FORWARD;
+        reader->any[BACKWARD][op->stage] |= op->kind == PS_OP_BACKWARD;
+    }
+}
+
 static gboolean read_ops(Reader *reader, GError **error)
 {
+    note_kinds(reader);
     for (guint i = 0; i < reader->run->ops->len; i++) {
         const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
         if (!add_to_stream(reader, op, i, error) || !add_to_microbatch(reader, op, i, error)) {
@@ -102,25 +119,34 @@ static gboolean read_ops(Reader *reader, GError **error)
     return TRUE;
 }
 
-/* Counts completions within the window; refuses a microbatch that is missing somewhere. */
+/* The end of the microbatch's last op, or -1 with error where one is missing. */
+static gint64 completion(const Reader *reader, gint64 microbatch, GError **error)
+{
+    gint64 last = 0;
+    for (guint i = 0; i < 2 * reader->measure->n_stages; i++) {
+        guint kind = i % 2, stage = i / 2;
+        gint64 end = reader->ends[kind][stage * reader->n_microbatches + microbatch];
+        if (end < 0 && reader->any[kind][stage]) {
+            fail(reader, "trace.csv", reader->run->ops->len, error,
+                 "the file ends without the %s of microbatch %" G_GINT64_FORMAT " on stage %u",
+                 ps_op_names[kind == FORWARD ? PS_OP_FORWARD : PS_OP_BACKWARD], microbatch, stage);
+            return -1;
+        }
+        last = MAX(last, end);
+    }
+    return last;
+}
+
 static gboolean read_completions(Reader *reader, GError **error)
 {
     const PsRunSummary *summary = reader->run->summary;
     for (gint64 n = 0; n < reader->n_microbatches; n++) {
-        gint64 completed_ps = 0;
-        for (guint stage = 0; stage < summary->n_stages; stage++) {
-            gint64 end = reader->backward_ends[stage * reader->n_microbatches + n];
-            if (end < 0) {
-                fail(reader, "trace.csv", reader->run->ops->len, error,
-                     "the file ends without the backward of microbatch %" G_GINT64_FORMAT
-                     " on stage %u",
-                     n, stage);
-                return FALSE;
-            }
-            completed_ps = MAX(completed_ps, end);
+        gint64 end = completion(reader, n, error);
+        if (end < 0) {
+            return FALSE;
         }
         reader->measure->completed +=
-            completed_ps > summary->window_start_ps && completed_ps <= summary->window_end_ps;
+            end > summary->window_start_ps && end <= summary->window_end_ps;
     }
     return TRUE;
 }
@@ -184,20 +210,18 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     g_autofree gint64 *stream_ends = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *kind_ps = g_new0(gint64, summary->n_stages * PS_N_OPS);
-    g_autofree gint64 *forward_ends = g_new(gint64, n_cells);
-    g_autofree gint64 *backward_ends = g_new(gint64, n_cells);
-    for (gsize i = 0; i < n_cells; i++) {
-        forward_ends[i] = backward_ends[i] = -1;
-    }
-    Reader reader = {run,
-                     measure,
-                     n_lanes,
-                     stream_ends,
-                     window_ps,
-                     kind_ps,
-                     summary->microbatches_simulated,
-                     forward_ends,
-                     backward_ends};
+    g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
+    g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages);
+    memset(ends, -1, 2 * n_cells * sizeof *ends);
+    Reader reader = {.run = run,
+                     .measure = measure,
+                     .n_lanes = n_lanes,
+                     .stream_ends = stream_ends,
+                     .window_ps = window_ps,
+                     .kind_ps = kind_ps,
+                     .n_microbatches = summary->microbatches_simulated,
+                     .ends = {ends, ends + n_cells},
+                     .any = {any, any + summary->n_stages}};
     if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
         !read_memory(&reader, error)) {
         return NULL;

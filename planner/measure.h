@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     gint64 makespan_ps;
-    gint64 completed; /* microbatches whose last backward ended within the window */
+    gint64 completed; /* microbatches whose last op ended within the window */
     guint n_stages;
     PsMeasuredStage *stages;
 } PsMeasure;

@@ -255,10 +255,27 @@ void ps_csv_error(const PsCsvRow *row, const char *column, GError **error, const
     ps_error_at(error, row->path, row->line, "column %s: %s", column, message);
 }
 
+/* Up to 15 digits and nothing else: exact in a double, and most of what traces hold. */
+static gboolean parse_digits(const char *text, gint64 *value)
+{
+    gint64 parsed = 0;
+    guint n = 0;
+    for (; n < 15 && g_ascii_isdigit(text[n]); n++) {
+        parsed = 10 * parsed + (text[n] - '0');
+    }
+    *value = parsed;
+    return n > 0 && text[n] == '\0';
+}
+
 gboolean ps_csv_get_double(const PsCsvRow *row, guint field, const char *column, double *value,
                            GError **error)
 {
     const char *text = row->fields[field];
+    gint64 whole;
+    if (parse_digits(text, &whole)) {
+        *value = (double)whole;
+        return TRUE;
+    }
     const char *end = ps_decimal_skip(text + (*text == '-'));
     double parsed = end != NULL && *end == '\0' ? g_ascii_strtod(text, NULL) : NAN;
     if (!isfinite(parsed)) {
@@ -274,9 +291,14 @@ gboolean ps_csv_get_int(const PsCsvRow *row, guint field, const char *column, gi
                         gint64 max, gint64 *value, GError **error)
 {
     const char *text = row->fields[field];
+    gint64 parsed;
+    if (parse_digits(text, &parsed) && parsed >= min && parsed <= max) {
+        *value = parsed;
+        return TRUE;
+    }
     char *end = NULL;
     errno = 0;
-    gint64 parsed = g_ascii_strtoll(text, &end, 10);
+    parsed = g_ascii_strtoll(text, &end, 10);
     gboolean whole = (g_ascii_isdigit(text[0]) || text[0] == '-') && *end == '\0' && end != text;
     if (!whole || errno != 0 || parsed < min || parsed > max) {
         ps_csv_error(row, column, error,
@@ -363,6 +385,11 @@ void ps_csv_int(PsCsvWriter *writer, gint64 value)
 
 void ps_csv_double(PsCsvWriter *writer, double value)
 {
+    /* Sizes are whole bytes as a rule. */
+    if (value == rint(value) && fabs(value) <= 0x1p53) {
+        ps_csv_int(writer, (gint64)value);
+        return;
+    }
     g_autofree char *text = isfinite(value) ? ps_double_format(value) : g_strdup("");
     append_field(writer, text, strlen(text));
 }

@@ -1,0 +1,143 @@
+#include "planner/sweep.h"
+
+#include "sim/base/csv.h"
+#include "sim/base/error.h"
+#include "sim/base/progress.h"
+
+static char *join_degrees(const PsPlan *plan, gboolean tensor)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i < plan->n_stages; i++) {
+        const PsStage *stage = &plan->stages[i];
+        g_string_append_printf(text, "%s%u", i > 0 ? " " : "",
+                               tensor ? stage->tensor_parallel : stage->data_parallel);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void fill_point(const PsSweep *sweep, PsSweepPoint *point, const PsRehearsal *rehearsal)
+{
+    const PsPlan *plan = rehearsal->plan;
+    const PsCheck *check = rehearsal->check;
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, sweep->profile);
+    point->status = "ok";
+    point->n_stages = plan->n_stages;
+    point->devices_used = estimate->devices_used;
+    point->data_parallel = join_degrees(plan, FALSE);
+    point->tensor_parallel = join_degrees(plan, TRUE);
+    point->nested = ps_plan_is_nested(plan);
+    point->estimate_tps_s = check->estimate_tps_s;
+    point->replayed_tps_s = check->simulated_tps_s;
+    point->gap = check->relative_error;
+    for (guint i = 0; i < check->n_stages; i++) {
+        point->peak_memory_bytes =
+            MAX(point->peak_memory_bytes, check->stages[i].replay.memory_bytes);
+    }
+}
+
+typedef struct {
+    const PsSweep *sweep;
+    PsProgress *progress;
+} Job;
+
+static void run_point(gpointer data, gpointer user_data)
+{
+    PsSweepPoint *point = data;
+    const Job *job = user_data;
+    const PsSweep *sweep = job->sweep;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRehearsal) rehearsal = ps_rehearse(sweep->profile, &point->setting, sweep->planner,
+                                                   sweep->replay, NULL, PS_CHECK_TOLERANCE, &error);
+    if (rehearsal != NULL) {
+        fill_point(sweep, point, rehearsal);
+    } else {
+        point->status = error->code == PS_ERROR_NEGATIVE ? "infeasible" : "failed";
+        point->reason = g_strdup(error->message);
+    }
+    ps_progress_step(job->progress, 1);
+}
+
+void ps_sweep_run(PsSweep *sweep, guint n_threads)
+{
+    g_autoptr(PsProgress) progress = ps_progress_new("sweep", sweep->n_points);
+    Job job = {sweep, progress};
+    gint threads = (gint)(n_threads > 0 ? n_threads : g_get_num_processors());
+    /* Not exclusive, so creation cannot fail. */
+    GThreadPool *pool = g_thread_pool_new(run_point, &job, threads, FALSE, NULL);
+    for (guint i = 0; i < sweep->n_points; i++) {
+        g_thread_pool_push(pool, &sweep->points[i], NULL);
+    }
+    g_thread_pool_free(pool, FALSE, TRUE);
+}
+
+void ps_sweep_clear(PsSweep *sweep)
+{
+    for (guint i = 0; i < sweep->n_points; i++) {
+        g_free(sweep->points[i].reason);
+        g_free(sweep->points[i].data_parallel);
+        g_free(sweep->points[i].tensor_parallel);
+    }
+    g_free(sweep->points);
+}
+
+static void write_header(PsCsvWriter *writer)
+{
+    static const char *const before[] = {
+        "profile", "devices", "memory_bytes", "bandwidth_bytes_per_s", "microbatches", "schedule"};
+    static const char *const after[] = {"status",        "reason",           "stages",
+                                        "data_parallel", "tensor_parallel",  "devices_used",
+                                        "nested",        "estimate_tps_s",   "replayed_tps_s",
+                                        "gap",           "peak_memory_bytes"};
+    for (guint i = 0; i < G_N_ELEMENTS(before); i++) {
+        ps_csv_text(writer, before[i]);
+    }
+    for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
+        ps_csv_text(writer, one->name);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(after); i++) {
+        ps_csv_text(writer, after[i]);
+    }
+    ps_csv_end_row(writer);
+}
+
+static void write_results(PsCsvWriter *writer, const PsSweepPoint *point)
+{
+    gboolean ok = point->reason == NULL;
+    ps_csv_text(writer, point->status);
+    ps_csv_text(writer, point->reason);
+    if (!ok) {
+        for (guint i = 0; i < 9; i++) {
+            ps_csv_text(writer, NULL);
+        }
+        return;
+    }
+    ps_csv_int(writer, point->n_stages);
+    ps_csv_text(writer, point->data_parallel);
+    ps_csv_text(writer, point->tensor_parallel);
+    ps_csv_int(writer, point->devices_used);
+    ps_csv_text(writer, point->nested ? "true" : "false");
+    ps_csv_double(writer, point->estimate_tps_s);
+    ps_csv_double(writer, point->replayed_tps_s);
+    ps_csv_double(writer, point->gap);
+    ps_csv_double(writer, point->peak_memory_bytes);
+}
+
+void ps_sweep_write(const PsSweep *sweep, PsOutput *output)
+{
+    g_autoptr(PsCsvWriter) writer = ps_csv_writer_new(output);
+    write_header(writer);
+    for (guint i = 0; i < sweep->n_points; i++) {
+        const PsSweepPoint *point = &sweep->points[i];
+        ps_csv_text(writer, sweep->profile->path);
+        ps_csv_int(writer, point->setting.devices);
+        ps_csv_double(writer, point->setting.memory_bytes);
+        ps_csv_double(writer, point->setting.bandwidth_bytes_per_s);
+        ps_csv_int(writer, point->setting.microbatches);
+        ps_csv_text(writer, ps_replay_settings_get(sweep->replay, "schedule"));
+        for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
+            ps_csv_text(writer, ps_replay_settings_get(sweep->replay, one->name));
+        }
+        write_results(writer, point);
+        ps_csv_end_row(writer);
+    }
+}

@@ -1,0 +1,410 @@
+/* `check`: agrees with figures from elsewhere, measures traces by a road of its own, and refuses
+ * records that cannot be true together. */
+#include <math.h>
+#include <string.h>
+
+#include "planner/check.h"
+#include "planner/rehearse.h"
+#include "sim/base/error.h"
+#include "tests/harness/harness.h"
+#include "tests/oracle/random-profile.h"
+
+#define RECORDS (PS_RUN_OPS | PS_RUN_MEMORY)
+
+static PsReplaySettings settings_for(const char *assume)
+{
+    PsReplaySettings settings;
+    g_autoptr(GError) error = NULL;
+    ps_replay_settings_init(&settings);
+    ck_assert(ps_replay_settings_set(&settings, "assume", assume, &error));
+    return settings;
+}
+
+/* ---- published plans ------------------------------------------------------------------------ */
+
+/* The published planner's own plans for bert32 at 25 * 2^30 B/s, N = 1920. The replayed times are
+ * those of an independent replay (a longest-path relaxation without events). */
+static const struct {
+    const char *plan;
+    double estimate_s, replayed_s;
+    const char *replayable, *why;
+} published[] = {
+    {"32-devices-8GiB", 0.04151545044, 0.0498534110689, "optimistic",
+     "(d = 4 of stage 1 and d = 3 of stage 2: neither divides the other; d turns at stage 12, from "
+     "1 to 4)"},
+    {"64-devices-8GiB", 0.02020055029, 0.0249490278092, "optimistic",
+     "(d = 16 of stage 0 and d = 6 of stage 1: neither divides the other; d turns at stage 9, from "
+     "2 "
+     "to 5)"},
+    {"32-devices-2GiB", 0.0665495, 0.0665495, "exact", "are nested"},
+    {"64-devices-80GiB", 0.01565017802, 0.01565017802, "exact", "are nested"},
+};
+
+START_TEST(agrees_with_an_independent_replay)
+{
+    const char *profile = ps_test_data("profiles/bert32-a100.json");
+    for (guint i = 0; profile != NULL && i < G_N_ELEMENTS(published); i++) {
+        g_autofree char *name =
+            g_strdup_printf("plans/piper-bert32-a100-%s.json", published[i].plan);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsPlanInput) input =
+            ps_plan_input_load(ps_test_data(name), profile, NULL, &error);
+        ps_assert_no_error(error);
+        input->plan->setting.bandwidth_bytes_per_s = 25 * 0x1p30;
+        input->plan->setting.microbatches = 1920;
+        PsReplaySettings settings = settings_for("piper");
+        g_autoptr(PsRun) run = ps_replay_plan(input, &settings, NULL, RECORDS, &error);
+        ps_assert_no_error(error);
+        g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+        ps_assert_no_error(error);
+        ck_assert_double_eq_tol(check->estimate_tps_s / published[i].estimate_s, 1, 1e-9);
+        ck_assert_double_eq_tol(check->simulated_tps_s / published[i].replayed_s, 1, 1e-9);
+        gboolean exact = g_str_equal(published[i].replayable, "exact");
+        ck_assert_int_eq(check->exact, exact);
+        ck_assert_int_eq(check->passed, exact);
+        ck_assert_msg(strstr(check->reason, published[i].why) != NULL, "%s", check->reason);
+    }
+}
+END_TEST
+
+/* ---- a second road through trace.csv -------------------------------------------------------- */
+
+/* What a reader who only has the CSV text can tell; nothing is shared with the program. */
+typedef struct {
+    double makespan_s;
+    double busy_s[16];        /* compute stream of each stage's busiest lane, in the window */
+    guint most_in_flight[16]; /* microbatches of one lane between forward start and backward end */
+} Road;
+
+typedef struct {
+    double time_s;
+    int change;
+} Change;
+
+static gint by_time_ends_first(gconstpointer a, gconstpointer b)
+{
+    const Change *x = a, *y = b;
+    if (x->time_s != y->time_s) {
+        return x->time_s < y->time_s ? -1 : 1;
+    }
+    return x->change - y->change;
+}
+
+static guint most_at_once(GArray *changes)
+{
+    g_array_sort(changes, by_time_ends_first);
+    int now = 0, most = 0;
+    for (guint i = 0; i < changes->len; i++) {
+        now += g_array_index(changes, Change, i).change;
+        most = MAX(most, now);
+    }
+    return (guint)most;
+}
+
+static void add_change(GArray **lanes, guint lane, double time_s, int change)
+{
+    if (lanes[lane] == NULL) {
+        lanes[lane] = g_array_new(FALSE, FALSE, sizeof(Change));
+    }
+    Change one = {time_s, change};
+    g_array_append_val(lanes[lane], one);
+}
+
+static Road walk(const char *path, double window_start_s, double window_end_s)
+{
+    g_autofree char *text = NULL;
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    ck_assert_str_eq(lines[0], "lane,stage,replica,rank,stream,kind,microbatch,chunk,start_s,end_s,"
+                               "bytes,peer");
+    Road road = {0};
+    GArray *lanes[64] = {NULL};
+    guint stage_of[64];
+    double busy_s[64] = {0};
+    for (guint i = 1; lines[i] != NULL && *lines[i] != '\0'; i++) {
+        g_auto(GStrv) fields = g_strsplit(lines[i], ",", -1);
+        guint lane = (guint)atoi(fields[0]);
+        double start_s = atof(fields[8]), end_s = atof(fields[9]);
+        stage_of[lane] = (guint)atoi(fields[1]);
+        road.makespan_s = fmax(road.makespan_s, end_s);
+        if (g_str_equal(fields[4], "compute")) {
+            busy_s[lane] += fmax(0, fmin(end_s, window_end_s) - fmax(start_s, window_start_s));
+        }
+        if (g_str_equal(fields[5], "forward")) {
+            add_change(lanes, lane, start_s, 1);
+        } else if (g_str_equal(fields[5], "backward")) {
+            add_change(lanes, lane, end_s, -1);
+        }
+    }
+    for (guint lane = 0; lane < 64 && lanes[lane] != NULL; lane++) {
+        guint stage = stage_of[lane];
+        road.busy_s[stage] = fmax(road.busy_s[stage], busy_s[lane]);
+        road.most_in_flight[stage] = MAX(road.most_in_flight[stage], most_at_once(lanes[lane]));
+        g_array_unref(lanes[lane]);
+    }
+    return road;
+}
+
+static PsProfile *chain(GRand *random)
+{
+    PsRandomProfile wanted = {
+        .n_layers = (guint)g_rand_int_range(random, 2, 7),
+        .edge_probability = 0.2,
+        .chain = TRUE,
+        .most_tmpcs = 2,
+        .same_weights = TRUE,
+        .devices = (guint)g_rand_int_range(random, 1, 9),
+        .microbatches = 12,
+        .memory_bytes = g_rand_int_range(random, 900, 6000) * 1e6,
+        .bandwidth_bytes_per_s = 1e10,
+    };
+    return ps_random_profile(random, &wanted);
+}
+
+/* A rehearsal of a random profile, into a folder; NULL where nothing fits. */
+static PsRehearsal *rehearse(GRand *random, PsProfile **profile, const char **folder)
+{
+    *profile = chain(random);
+    PsSetting setting = {(*profile)->devices, (*profile)->memory_bytes,
+                         (*profile)->bandwidth_bytes_per_s, (*profile)->microbatches};
+    PsReplaySettings settings = settings_for(g_rand_boolean(random) ? "piper" : "real");
+    *folder = ps_test_folder();
+    g_autoptr(GError) error = NULL;
+    PsRehearsal *rehearsal =
+        ps_rehearse(*profile, &setting, NULL, &settings, *folder, 0.05, &error);
+    ck_assert_msg(rehearsal != NULL || error->code == PS_ERROR_NEGATIVE, "%s",
+                  error != NULL ? error->message : "");
+    return rehearsal;
+}
+
+START_TEST(traces_are_honest)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("traces_are_honest"));
+    guint met = 0;
+    while (met < 60) {
+        g_autoptr(PsProfile) profile = NULL;
+        const char *folder;
+        g_autoptr(PsRehearsal) rehearsal = rehearse(random, &profile, &folder);
+        if (rehearsal == NULL) {
+            continue;
+        }
+        met++;
+        const PsRunSummary *summary = rehearsal->run->summary;
+        double start_s = (double)summary->window_start_ps * 1e-12;
+        double end_s = (double)summary->window_end_ps * 1e-12;
+        g_autofree char *path = g_build_filename(folder, "trace.csv", NULL);
+        Road road = walk(path, start_s, end_s);
+        ck_assert_double_eq_tol(road.makespan_s, (double)summary->makespan_ps * 1e-12, 1e-9);
+        for (guint i = 0; i < summary->n_stages; i++) {
+            const PsRunStage *stage = &summary->stages[i];
+            ck_assert_double_eq_tol(1 - road.busy_s[i] / (end_s - start_s), stage->bubble_share,
+                                    1e-9);
+            ck_assert_double_eq_tol(road.busy_s[i] / (double)summary->window_microbatches,
+                                    stage->busy_s_per_microbatch, 1e-9);
+            /* Peak memory: a for each microbatch in flight, and b, of which the second weight
+             * version is only there where the schedule streams on. */
+            double a = 0, b = 0, w = 0, forward_s = 0, backward_s = 0;
+            const PsStage *planned = &rehearsal->plan->stages[i];
+            for (guint j = 0; j < planned->n_layers; j++) {
+                const PsTmpc *tmpc = ps_stage_tmpc(planned, profile, j);
+                a += tmpc->memory_per_microbatch_bytes;
+                b += tmpc->memory_fixed_bytes;
+                w += tmpc->weight_bytes;
+                forward_s += tmpc->forward_s;
+                backward_s += tmpc->backward_s;
+                b -= tmpc->workspace_bytes; /* comes and goes: never more than b in all */
+            }
+            if (forward_s == 0 || backward_s == 0) {
+                continue; /* leaves no rows to count by */
+            }
+            double versions = fmin(w, b - fmin(w, b));
+            gboolean streams = g_str_equal(g_hash_table_lookup(summary->settings, "flush"), "none");
+            double least = a * road.most_in_flight[i] + b - (streams ? 0 : versions);
+            ck_assert_double_ge(stage->peak_memory_bytes, least - 1);
+            double workspace = stage->peak_category_bytes[PS_MEMORY_WORKSPACE];
+            ck_assert_double_le(stage->peak_memory_bytes, least + workspace + 1);
+        }
+    }
+}
+END_TEST
+
+/* ---- records that cannot be true ------------------------------------------------------------ */
+
+START_TEST(refuses_a_changed_row)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("refuses_a_changed_row"));
+    g_autoptr(PsProfile) profile = NULL;
+    const char *folder;
+    g_autoptr(PsRehearsal) rehearsal = NULL;
+    while (rehearsal == NULL) {
+        g_clear_pointer(&profile, ps_profile_free);
+        rehearsal = rehearse(random, &profile, &folder);
+    }
+    static const char *const files[] = {"trace.csv", "memory.csv"};
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *path = g_build_filename(folder, files[i], NULL);
+        g_autofree char *text = NULL;
+        gsize length;
+        ck_assert(g_file_get_contents(path, &text, &length, NULL));
+        /* A digit of a number, anywhere behind the header. */
+        gsize header = (gsize)(strchr(text, '\n') - text);
+        for (guint round = 0; round < 200; round++) {
+            gsize at = (gsize)g_rand_int_range(random, (gint32)header, (gint32)length);
+            if (!g_ascii_isdigit(text[at])) {
+                continue;
+            }
+            char old = text[at];
+            text[at] = old == '9' ? '0' : (char)(old + 1);
+            ck_assert(g_file_set_contents(path, text, (gssize)length, NULL));
+            text[at] = old;
+            g_autoptr(GError) error = NULL;
+            g_autoptr(PsRun) run = ps_run_load(folder, RECORDS, &error);
+            ck_assert_msg(run == NULL, "%s: byte %zu was changed unnoticed", files[i], at);
+        }
+        ck_assert(g_file_set_contents(path, text, (gssize)length, NULL));
+    }
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRun) run = ps_run_load(folder, RECORDS, &error);
+    ps_assert_no_error(error);
+}
+END_TEST
+
+/* Ways to falsify a run whose files carry no SHA-256, as one from elsewhere would; each returns
+ * what the message must say. */
+static PsTraceOp *find_op(PsRun *run, PsOpKind kind, guint skip)
+{
+    for (guint i = 0; i < run->ops->len; i++) {
+        PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, i);
+        if (op->kind == kind && skip-- == 0) {
+            return op;
+        }
+    }
+    ck_abort_msg("no such op");
+}
+
+static const char *stretch(PsRun *run)
+{
+    find_op(run, PS_OP_FORWARD, 0)->end_ps += 10000000000;
+    return "starts this before the one before it";
+}
+
+static const char *repeat(PsRun *run)
+{
+    const PsTraceOp *first = find_op(run, PS_OP_FORWARD, 0);
+    guint other = 1;
+    while (find_op(run, PS_OP_FORWARD, other)->lane != first->lane) {
+        other++;
+    }
+    find_op(run, PS_OP_FORWARD, other)->microbatch = first->microbatch;
+    return "a second forward of microbatch";
+}
+
+static const char *lose(PsRun *run)
+{
+    find_op(run, PS_OP_BACKWARD, 1)->kind = PS_OP_RECOMPUTE;
+    return "ends without the backward of microbatch";
+}
+
+static const char *reverse(PsRun *run)
+{
+    PsTraceOp *forward = find_op(run, PS_OP_FORWARD, 0);
+    forward->kind = PS_OP_BACKWARD;
+    return "before its forward has ended";
+}
+
+static const char *stray(PsRun *run)
+{
+    find_op(run, PS_OP_FORWARD, 0)->microbatch = 1000000;
+    return "runs microbatch 1000000 (expected one of";
+}
+
+static const char *append(PsRun *run)
+{
+    PsTraceOp op = *find_op(run, PS_OP_BACKWARD, 0);
+    op.kind = PS_OP_RESYNC;
+    op.stream = PS_STREAM_COLLECTIVE;
+    op.start_ps = op.end_ps = run->summary->makespan_ps;
+    g_array_append_val(run->ops, op);
+    return "the number of ops is";
+}
+
+static const char *promise(PsRun *run)
+{
+    run->summary->tps_s *= 0.99;
+    return "tps_s is";
+}
+
+static const char *hide_memory(PsRun *run)
+{
+    for (guint i = 0; i < run->memory->len; i++) {
+        g_array_index(run->memory, PsTraceMemory, i).bytes *= 0.9;
+    }
+    return "peak_memory_bytes is";
+}
+
+static const char *negative_memory(PsRun *run)
+{
+    g_array_index(run->memory, PsTraceMemory, 3).bytes = -1;
+    return "holds -1 bytes";
+}
+
+START_TEST(refuses_records_that_cannot_be_true)
+{
+    static const char *(*const ways[])(PsRun * run) = {
+        stretch, repeat, lose, reverse, stray, append, promise, hide_memory, negative_memory};
+    g_autoptr(GRand) random = g_rand_new_with_seed(5);
+    g_autoptr(PsProfile) profile = chain(random);
+    g_autoptr(GError) error = NULL;
+    PsSetting setting = {4, 1e12, 1e10, 12};
+    g_autoptr(PsPlan) plan = ps_planner_plan(
+        profile, &setting, &(PsPlannerOptions){.degrees = PS_DEGREES_UNIFORM}, &error);
+    ps_assert_no_error(error);
+    PsPlanInput input = {.profile = profile, .plan = plan};
+    PsReplaySettings settings = settings_for("real");
+    for (guint i = 0; i < G_N_ELEMENTS(ways); i++) {
+        g_autoptr(PsRun) run = ps_replay_plan(&input, &settings, NULL, RECORDS, &error);
+        ps_assert_no_error(error);
+        run->folder = g_strdup("run");
+        g_autoptr(PsCheck) sound = ps_check_run(run, 0.05, &error);
+        ps_assert_no_error(error);
+        const char *expected = ways[i](run);
+        g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+        ck_assert_msg(check == NULL, "falsification %u passed (expected: %s)", i, expected);
+        ck_assert_msg(strstr(error->message, expected) != NULL, "%s (expected: %s)", error->message,
+                      expected);
+        ck_assert_int_eq(error->code, PS_ERROR_INPUT);
+        g_clear_error(&error);
+    }
+}
+END_TEST
+
+/* ---- verdicts ------------------------------------------------------------------------------- */
+
+START_TEST(judges_by_tolerance_and_memory)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(6);
+    g_autoptr(PsProfile) profile = chain(random);
+    g_autoptr(GError) error = NULL;
+    PsSetting setting = {4, 1e12, 1e10, 12};
+    PsReplaySettings settings = settings_for("real");
+    g_autoptr(PsRehearsal) wide = ps_rehearse(profile, &setting, NULL, &settings, NULL, 10, &error);
+    ps_assert_no_error(error);
+    ck_assert(wide->check->passed);
+    g_autoptr(PsRehearsal) tight = ps_rehearse(profile, &setting, NULL, &settings, NULL, 0, &error);
+    ps_assert_no_error(error);
+    ck_assert_int_eq(tight->check->passed, fabs(tight->check->relative_error) <= 0);
+    PsPlanInput input = {.profile = profile, .plan = wide->plan};
+    wide->plan->setting.memory_bytes = wide->check->stages[0].replay.memory_bytes * 0.99;
+    g_autoptr(PsRun) run = ps_replay_plan(&input, &settings, NULL, RECORDS, &error);
+    ps_assert_no_error(error);
+    g_autoptr(PsCheck) full = ps_check_run(run, 10, &error);
+    ps_assert_no_error(error);
+    ck_assert(!full->passed);
+    ck_assert(strstr(full->verdict, "out of memory: stage 0 peaks at") != NULL);
+    ck_assert(!ps_check_result(full, &error));
+    ps_assert_error(error, PS_ERROR_NEGATIVE, full->verdict);
+}
+END_TEST
+
+PS_TEST_MAIN("check", agrees_with_an_independent_replay, traces_are_honest, refuses_a_changed_row,
+             refuses_records_that_cannot_be_true, judges_by_tolerance_and_memory)
