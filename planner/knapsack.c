@@ -1,6 +1,8 @@
 #include "planner/knapsack.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* A partial choice for the first items; no other one of the same length is as cheap and as small.
  */
@@ -18,23 +20,21 @@ typedef struct {
     guint item, order; /* steps of one item are taken in their order: slopes rise along a hull */
 } Step;
 
+/* Scratch that only grows. Plain arrays: the search inside the search spends its time here. */
 struct PsKnapsack {
-    GArray *states; /* State, one range per number of items placed */
-    GArray *starts; /* guint, where the ranges begin */
-    GArray *steps;
-    GArray *cursors;
-    GArray *suffix; /* double, Lagrangian bound on what the items from here on add */
+    guint item_room, choice_room, state_room;
+    PsItem *open;   /* [item_room]: items whose cheapest choice is not their smallest too */
+    guint *places;  /* [item_room]: where each open item stands among all */
+    double *suffix; /* [item_room + 1]: Lagrangian bound on what the items from here on add */
+    guint *starts;  /* [item_room + 2]: where the states of so many placed items begin */
+    Step *steps;    /* [choice_room] */
+    guint *cursors; /* [choice_room] */
+    State *states;  /* [state_room], one range per number of items placed */
 };
 
 PsKnapsack *ps_knapsack_new(void)
 {
-    PsKnapsack *knapsack = g_new0(PsKnapsack, 1);
-    knapsack->states = g_array_new(FALSE, FALSE, sizeof(State));
-    knapsack->starts = g_array_new(FALSE, FALSE, sizeof(guint));
-    knapsack->steps = g_array_new(FALSE, FALSE, sizeof(Step));
-    knapsack->cursors = g_array_new(FALSE, FALSE, sizeof(guint));
-    knapsack->suffix = g_array_new(FALSE, FALSE, sizeof(double));
-    return knapsack;
+    return g_new0(PsKnapsack, 1);
 }
 
 void ps_knapsack_free(PsKnapsack *knapsack)
@@ -42,12 +42,42 @@ void ps_knapsack_free(PsKnapsack *knapsack)
     if (knapsack == NULL) {
         return;
     }
-    g_array_unref(knapsack->states);
-    g_array_unref(knapsack->starts);
-    g_array_unref(knapsack->steps);
-    g_array_unref(knapsack->cursors);
-    g_array_unref(knapsack->suffix);
+    g_free(knapsack->open);
+    g_free(knapsack->places);
+    g_free(knapsack->suffix);
+    g_free(knapsack->starts);
+    g_free(knapsack->steps);
+    g_free(knapsack->cursors);
+    g_free(knapsack->states);
     g_free(knapsack);
+}
+
+static void make_room(PsKnapsack *knapsack, const PsItem *items, guint n_items)
+{
+    guint n_choices = 0;
+    for (guint i = 0; i < n_items; i++) {
+        n_choices += items[i].n_choices;
+    }
+    if (n_items > knapsack->item_room) {
+        knapsack->item_room = n_items;
+        knapsack->open = g_renew(PsItem, knapsack->open, n_items);
+        knapsack->places = g_renew(guint, knapsack->places, n_items);
+        knapsack->suffix = g_renew(double, knapsack->suffix, n_items + 1);
+        knapsack->starts = g_renew(guint, knapsack->starts, n_items + 2);
+    }
+    if (n_choices > knapsack->choice_room) {
+        knapsack->choice_room = n_choices;
+        knapsack->steps = g_renew(Step, knapsack->steps, n_choices);
+        knapsack->cursors = g_renew(guint, knapsack->cursors, n_choices);
+    }
+}
+
+static void make_room_for_states(PsKnapsack *knapsack, guint n_states)
+{
+    if (n_states > knapsack->state_room) {
+        knapsack->state_room = MAX(n_states, 2 * knapsack->state_room);
+        knapsack->states = g_renew(State, knapsack->states, knapsack->state_room);
+    }
 }
 
 static guint cheapest(const PsItem *item)
@@ -71,7 +101,8 @@ gint64 ps_item_least_memory(const PsItem *item)
     return least;
 }
 
-static void add_hull_steps(GArray *steps, const PsItem *item, guint item_index)
+/* Appends to n steps; returns how many there are then. */
+static guint add_hull_steps(Step *steps, guint n, const PsItem *item, guint item_index)
 {
     guint at = cheapest(item);
     for (guint order = 0;; order++) {
@@ -92,13 +123,13 @@ static void add_hull_steps(GArray *steps, const PsItem *item, guint item_index)
             }
         }
         if (isinf(best.slope)) {
-            return;
+            return n;
         }
-        g_array_append_val(steps, best);
+        steps[n++] = best;
     }
 }
 
-static gint compare_steps(gconstpointer a, gconstpointer b)
+static int compare_steps(const void *a, const void *b)
 {
     const Step *x = a, *y = b;
     if (x->slope != y->slope) {
@@ -116,14 +147,14 @@ static gint compare_steps(gconstpointer a, gconstpointer b)
 static double relax(PsKnapsack *knapsack, const PsItem *items, guint n_items, gint64 cost,
                     gint64 memory, gint64 budget, gint64 *upper)
 {
-    g_array_set_size(knapsack->steps, 0);
+    guint n_steps = 0;
     for (guint i = 0; i < n_items; i++) {
-        add_hull_steps(knapsack->steps, &items[i], i);
+        n_steps = add_hull_steps(knapsack->steps, n_steps, &items[i], i);
     }
-    g_array_sort(knapsack->steps, compare_steps);
+    qsort(knapsack->steps, n_steps, sizeof *knapsack->steps, compare_steps);
     double slope = 0;
-    for (guint i = 0; i < knapsack->steps->len && memory > budget; i++) {
-        const Step *step = &g_array_index(knapsack->steps, Step, i);
+    for (guint i = 0; i < n_steps && memory > budget; i++) {
+        const Step *step = &knapsack->steps[i];
         cost += step->cost;
         memory -= step->memory;
         slope = step->slope;
@@ -174,40 +205,34 @@ typedef struct {
     double limit; /* a state whose bound is above this cannot lead to an optimum */
 } Pruning;
 
-static void place_item(PsKnapsack *knapsack, const PsItem *item, double suffix,
-                       const Pruning *pruning)
+/* Joins the item to the states of the first n items. Returns where the new states end. */
+static guint place_item(PsKnapsack *knapsack, const PsItem *item, guint n, guint end,
+                        const Pruning *pruning)
 {
-    guint n_starts = knapsack->starts->len;
-    guint begin = g_array_index(knapsack->starts, guint, n_starts - 1);
-    guint end = knapsack->states->len;
-    g_array_set_size(knapsack->cursors, item->n_choices);
-    guint *cursors = (guint *)(void *)knapsack->cursors->data;
-    for (guint c = 0; c < item->n_choices; c++) {
-        cursors[c] = 0;
-    }
-    g_array_append_val(knapsack->starts, end);
+    guint begin = knapsack->starts[n], n_previous = end - begin;
+    make_room_for_states(knapsack, end + n_previous * item->n_choices);
+    memset(knapsack->cursors, 0, item->n_choices * sizeof *knapsack->cursors);
+    knapsack->starts[n + 1] = end;
     gint64 least_cost = G_MAXINT64;
     State candidate;
-    while (next_candidate((State *)(void *)knapsack->states->data + begin, end - begin, item,
-                          cursors, &candidate)) {
-        if (candidate.memory > pruning->budget) {
-            break;
-        }
-        double bound =
-            (double)candidate.cost + pruning->multiplier * (double)candidate.memory + suffix;
+    while (
+        next_candidate(knapsack->states + begin, n_previous, item, knapsack->cursors, &candidate) &&
+        candidate.memory <= pruning->budget) {
+        double bound = (double)candidate.cost + pruning->multiplier * (double)candidate.memory +
+                       knapsack->suffix[n + 1];
         if (candidate.cost < least_cost && bound <= pruning->limit) {
             least_cost = candidate.cost;
-            g_array_append_val(knapsack->states, candidate);
+            knapsack->states[end++] = candidate;
         }
     }
+    return end;
 }
 
 static void trace_choices(const PsKnapsack *knapsack, guint n_items, guint last, guint *chosen)
 {
     for (guint i = n_items; i > 0; i--) {
-        guint start = g_array_index(knapsack->starts, guint, i);
-        const State *state = &g_array_index(knapsack->states, State, start + last);
-        chosen[i - 1] = state->choice;
+        const State *state = &knapsack->states[knapsack->starts[i] + last];
+        chosen[knapsack->places[i - 1]] = state->choice;
         last = state->parent;
     }
 }
@@ -216,8 +241,7 @@ static void trace_choices(const PsKnapsack *knapsack, guint n_items, guint last,
 static gint64 search(PsKnapsack *knapsack, const PsItem *items, guint n_items, gint64 budget,
                      double multiplier, gint64 upper, guint *chosen)
 {
-    g_array_set_size(knapsack->suffix, n_items + 1);
-    double *suffix = (double *)(void *)knapsack->suffix->data;
+    double *suffix = knapsack->suffix;
     suffix[n_items] = 0;
     for (guint i = n_items; i > 0; i--) {
         suffix[i - 1] = suffix[i] + reduced_cost(&items[i - 1], multiplier);
@@ -226,44 +250,67 @@ static gint64 search(PsKnapsack *knapsack, const PsItem *items, guint n_items, g
     double at_budget = (double)upper + multiplier * (double)budget;
     Pruning pruning = {budget, multiplier, at_budget + 1e-12 * (at_budget + suffix[0]) + 1};
 
-    g_array_set_size(knapsack->states, 0);
-    g_array_set_size(knapsack->starts, 0);
-    State root = {0};
-    guint zero = 0;
-    g_array_append_val(knapsack->starts, zero);
-    g_array_append_val(knapsack->states, root);
+    make_room_for_states(knapsack, 1);
+    knapsack->states[0] = (State){0};
+    knapsack->starts[0] = 0;
+    guint end = 1;
     for (guint i = 0; i < n_items; i++) {
-        place_item(knapsack, &items[i], suffix[i + 1], &pruning);
+        end = place_item(knapsack, &items[i], i, end, &pruning);
     }
-    guint start = g_array_index(knapsack->starts, guint, n_items);
-    guint last = knapsack->states->len - 1; /* cheapest: costs fall along a list */
+    guint start = knapsack->starts[n_items], last = end - 1; /* costs fall along a list */
     g_assert(last >= start);
     if (chosen != NULL) {
         trace_choices(knapsack, n_items, last - start, chosen);
     }
-    return g_array_index(knapsack->states, State, last).cost;
+    return knapsack->states[last].cost;
+}
+
+/* Sums over the cheapest choices, and the items that are open to change. */
+typedef struct {
+    gint64 cost, memory;           /* of all items */
+    gint64 open_cost, open_memory; /* of the open ones */
+    gint64 least_memory;
+    guint n_open;
+} Start;
+
+static Start take_cheapest(PsKnapsack *knapsack, const PsItem *items, guint n_items, guint *chosen)
+{
+    Start start = {0};
+    for (guint i = 0; i < n_items; i++) {
+        guint best = cheapest(&items[i]);
+        const PsChoice *choice = &items[i].choices[best];
+        gint64 least = ps_item_least_memory(&items[i]);
+        start.cost += choice->cost;
+        start.memory += choice->memory;
+        start.least_memory += least;
+        if (least < choice->memory) {
+            start.open_cost += choice->cost;
+            start.open_memory += choice->memory;
+            knapsack->open[start.n_open] = items[i];
+            knapsack->places[start.n_open++] = i;
+        }
+        if (chosen != NULL) {
+            chosen[i] = best;
+        }
+    }
+    return start;
 }
 
 gint64 ps_knapsack_solve(PsKnapsack *knapsack, const PsItem *items, guint n_items, gint64 budget,
                          guint *chosen)
 {
-    gint64 cost = 0, memory = 0, least = 0;
-    for (guint i = 0; i < n_items; i++) {
-        guint best = cheapest(&items[i]);
-        cost += items[i].choices[best].cost;
-        memory += items[i].choices[best].memory;
-        least += ps_item_least_memory(&items[i]);
-        if (chosen != NULL) {
-            chosen[i] = best;
-        }
-    }
-    if (least > budget) {
+    make_room(knapsack, items, n_items);
+    Start start = take_cheapest(knapsack, items, n_items, chosen);
+    if (start.least_memory > budget) {
         return PS_KNAPSACK_NONE;
     }
-    if (memory <= budget) {
-        return cost;
+    if (start.memory <= budget) {
+        return start.cost;
     }
+    gint64 open_budget = budget - (start.memory - start.open_memory);
     gint64 upper;
-    double multiplier = relax(knapsack, items, n_items, cost, memory, budget, &upper);
-    return search(knapsack, items, n_items, budget, multiplier, upper, chosen);
+    double multiplier = relax(knapsack, knapsack->open, start.n_open, start.open_cost,
+                              start.open_memory, open_budget, &upper);
+    return start.cost - start.open_cost +
+           search(knapsack, knapsack->open, start.n_open, open_budget, multiplier, upper, chosen);
 }

@@ -294,15 +294,17 @@ static void extend_layouts(PsSearch *search, guint lower)
 {
     const PsCosts *costs = search->costs;
     gint64 largest_cap = search->caps[costs->n_divisors - 1];
+    guint least_in_flight = lower == 0 ? 1 : 2; /* y = ceil(s/d), and later stages add to s */
     const PsStageSums *sums;
     PsStageRun stage = {.lower = lower};
     ps_stage_walk_begin(search->walk, lower);
     while (ps_stage_walk_next(search->walk, &stage.upper, &sums)) {
         gboolean any = FALSE;
         for (stage.degree = 0; stage.degree < costs->n_degrees; stage.degree++) {
-            /* Edge costs may fall as a stage grows, times only rise. */
+            /* Edge costs may fall as a stage grows, times and memory only rise. */
             const PsStageSums *at_degree = &sums[stage.degree];
-            if (at_degree->possible && at_degree->fast_time <= largest_cap) {
+            if (at_degree->possible && at_degree->fast_time <= largest_cap &&
+                ps_stage_may_fit(search->solver, at_degree, least_in_flight)) {
                 any = TRUE;
                 put_on_all(search, &stage, at_degree);
             }
@@ -377,14 +379,17 @@ static gint64 lower_bound(const PsSearch *search)
     return (gint64)(search->remaining_work[0] / search->costs->setting.devices);
 }
 
-/* A first feasible layout: thresholds that grow away from the lower bound, since near it the search
- * prunes most; then none at all. *infeasible is raised to the largest that failed. */
+/* A first feasible layout: thresholds at distances from the lower bound that double, since near it
+ * the search prunes most; then none at all. *infeasible is raised to the largest that failed. */
 static PsLayout *first_layout(PsSearch *search, gint64 *infeasible)
 {
-    static const double factors[] = {1.01, 1.05, 1.2, 1.6, 2.5, 6, 20};
     double bound = (double)MAX(*infeasible, 1);
-    for (guint i = 0; i < G_N_ELEMENTS(factors) && bound * factors[i] < UNLIMITED; i++) {
-        PsThreshold threshold = {(gint64)(bound * factors[i]), 1, FALSE};
+    for (double distance = 0.002; distance < 100; distance *= 2) {
+        double limit = bound * (1 + distance);
+        if (limit >= (double)UNLIMITED) {
+            break;
+        }
+        PsThreshold threshold = {(gint64)limit, 1, FALSE};
         PsLayout *layout = ps_search_within(search, threshold, FALSE);
         if (layout != NULL) {
             return layout;

@@ -157,12 +157,27 @@ struct PsStageSolver {
     PsKnapsack *knapsack;
     Memo *memos; /* open addressing; upper 0 is an empty slot (no stage ends in downset 0) */
     guint n_memos, mask;
-    /* The stage at hand. */
-    GArray *layers;  /* guint */
-    GArray *items;   /* PsItem */
-    GArray *choices; /* PsChoice */
-    GArray *indices; /* guint, of each choice in its layer's TMPC set */
+    /* The stage at hand; room for all layers. */
+    guint n_items;
+    guint *layers;
+    PsItem *items;
+    PsChoice *choices;
+    guint *indices; /* of each choice in its layer's TMPC set */
 };
+
+/* Choices of all layers at the degree that has most. */
+static guint most_choices(const PsCosts *costs)
+{
+    guint most = 0;
+    for (guint t = 0; t < costs->n_degrees; t++) {
+        guint n = 0;
+        for (guint v = 0; v < costs->profile->n_layers; v++) {
+            n += ps_layer_cost(costs, v, t)->n_tmpcs;
+        }
+        most = MAX(most, n);
+    }
+    return most;
+}
 
 PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downsets, gint64 memory,
                                    gboolean fit_only)
@@ -175,10 +190,10 @@ PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downs
     solver->knapsack = ps_knapsack_new();
     solver->mask = 4095;
     solver->memos = g_new0(Memo, solver->mask + 1);
-    solver->layers = g_array_new(FALSE, FALSE, sizeof(guint));
-    solver->items = g_array_new(FALSE, FALSE, sizeof(PsItem));
-    solver->choices = g_array_new(FALSE, FALSE, sizeof(PsChoice));
-    solver->indices = g_array_new(FALSE, FALSE, sizeof(guint));
+    solver->layers = g_new(guint, costs->profile->n_layers);
+    solver->items = g_new(PsItem, costs->profile->n_layers);
+    solver->choices = g_new(PsChoice, most_choices(costs));
+    solver->indices = g_new(guint, most_choices(costs));
     return solver;
 }
 
@@ -189,10 +204,10 @@ void ps_stage_solver_free(PsStageSolver *solver)
     }
     ps_knapsack_free(solver->knapsack);
     g_free(solver->memos);
-    g_array_unref(solver->layers);
-    g_array_unref(solver->items);
-    g_array_unref(solver->choices);
-    g_array_unref(solver->indices);
+    g_free(solver->layers);
+    g_free(solver->items);
+    g_free(solver->choices);
+    g_free(solver->indices);
     g_free(solver);
 }
 
@@ -263,66 +278,61 @@ static gint64 border_extra(const PsStageSolver *solver, const PsStageRun *run, g
 /* A way of choosing TMPCs for a whole stage: any mixture, or the ones that recompute, or not. */
 typedef enum { MIXED, PLAIN, RECOMPUTING } Mode;
 
+/* Whether a mode other than MIXED lets a layer use a TMPC; all, where it has none in the mode. */
 static gboolean in_mode(const PsLayerCost *cost, guint index, Mode mode)
 {
     gboolean any = FALSE;
-    for (guint i = 0; mode != MIXED && i < cost->n_tmpcs; i++) {
+    for (guint i = 0; i < cost->n_tmpcs; i++) {
         any |= cost->tmpcs[i].recomputes == (mode == RECOMPUTING);
     }
     return !any || cost->tmpcs[index].recomputes == (mode == RECOMPUTING);
 }
 
-static void add_item(PsStageSolver *solver, const PsStageRun *run, guint v, Mode mode)
+/* Adds a layer's choices behind the `used` ones laid out before it; returns how many there are
+ * then. */
+static guint add_item(PsStageSolver *solver, const PsStageRun *run, guint v, Mode mode, guint used)
 {
     const PsLayerCost *cost = ps_layer_cost(solver->costs, v, run->degree);
-    PsItem item = {0};
+    PsItem *item = &solver->items[solver->n_items];
+    item->choices = &solver->choices[used];
+    solver->layers[solver->n_items++] = v;
     for (guint i = 0; i < cost->n_tmpcs; i++) {
         const PsTmpcCost *tmpc = &cost->tmpcs[i];
-        if (!in_mode(cost, i, mode)) {
+        if (mode != MIXED && !in_mode(cost, i, mode)) {
             continue;
         }
-        PsChoice choice = {
-            .cost = tmpc->time + (run->data_parallel - 1) * tmpc->resync +
-                    border_extra(solver, run, v, i),
+        gint64 time = tmpc->time + (run->data_parallel - 1) * tmpc->resync;
+        if (!solver->costs->same_borders) {
+            time += border_extra(solver, run, v, i);
+        }
+        solver->choices[used] = (PsChoice){
+            .cost = solver->fit_only ? 0 : time,
             .memory = tmpc->memory_per_microbatch * run->in_flight + tmpc->memory_fixed,
         };
-        if (solver->fit_only) {
-            choice.cost = 0;
-        }
-        g_array_append_val(solver->choices, choice);
-        g_array_append_val(solver->indices, tmpc->index);
-        item.n_choices++;
+        solver->indices[used++] = tmpc->index;
     }
-    g_array_append_val(solver->items, item);
-    g_array_append_val(solver->layers, v);
+    item->n_choices = (guint)(&solver->choices[used] - item->choices);
+    return used;
 }
 
 static void lay_out_items(PsStageSolver *solver, const PsStageRun *run, Mode mode)
 {
-    g_array_set_size(solver->layers, 0);
-    g_array_set_size(solver->items, 0);
-    g_array_set_size(solver->choices, 0);
-    g_array_set_size(solver->indices, 0);
     const guint64 *lower = ps_downset(solver->downsets, run->lower);
     const guint64 *upper = ps_downset(solver->downsets, run->upper);
+    guint used = 0;
+    solver->n_items = 0;
     for (guint w = 0; w < solver->downsets->n_words; w++) {
         for (guint64 bits = upper[w] & ~lower[w]; bits != 0; bits &= bits - 1) {
-            add_item(solver, run, w * 64 + (guint)__builtin_ctzll(bits), mode);
+            used = add_item(solver, run, w * 64 + (guint)__builtin_ctzll(bits), mode, used);
         }
-    }
-    const PsChoice *choices = (const PsChoice *)(void *)solver->choices->data;
-    for (guint i = 0; i < solver->items->len; i++) {
-        PsItem *item = &g_array_index(solver->items, PsItem, i);
-        item->choices = choices;
-        choices += item->n_choices;
     }
 }
 
 static gint64 solve_mode(PsStageSolver *solver, const PsStageRun *run, Mode mode, guint *chosen)
 {
     lay_out_items(solver, run, mode);
-    return ps_knapsack_solve(solver->knapsack, (const PsItem *)(void *)solver->items->data,
-                             solver->items->len, solver->memory, chosen);
+    return ps_knapsack_solve(solver->knapsack, solver->items, solver->n_items, solver->memory,
+                             chosen);
 }
 
 /* The modes to try, best first among equals. */
@@ -358,6 +368,11 @@ static gboolean fastest_is_best(const PsCosts *costs)
            costs->restrictions.recompute != PS_RECOMPUTE_ALL_OR_NONE;
 }
 
+gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight)
+{
+    return sums->min_memory_per_microbatch * in_flight + sums->min_memory_fixed <= solver->memory;
+}
+
 gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
 {
     gint64 common = sums->edges + (run->data_parallel - 1) * sums->resync;
@@ -366,8 +381,7 @@ gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStage
             solver->memory) {
         return sums->fast_time + common;
     }
-    if (sums->min_memory_per_microbatch * run->in_flight + sums->min_memory_fixed >
-        solver->memory) {
+    if (!ps_stage_may_fit(solver, sums, run->in_flight)) {
         return PS_KNAPSACK_NONE;
     }
     Memo key = {run->lower,
@@ -395,14 +409,14 @@ guint *ps_stage_choice(PsStageSolver *solver, const PsStageRun *run, guint *n_la
         return NULL;
     }
     lay_out_items(solver, run, mode);
-    *n_layers = solver->layers->len;
-    *layers = g_memdup2(solver->layers->data, *n_layers * sizeof(guint));
+    *n_layers = solver->n_items;
+    *layers = g_memdup2(solver->layers, *n_layers * sizeof(guint));
     guint *chosen = g_new0(guint, *n_layers);
     solve_mode(solver, run, mode, chosen);
-    const guint *indices = (const guint *)(void *)solver->indices->data;
+    const guint *indices = solver->indices;
     for (guint i = 0; i < *n_layers; i++) {
         chosen[i] = indices[chosen[i]];
-        indices += g_array_index(solver->items, PsItem, i).n_choices;
+        indices += solver->items[i].n_choices;
     }
     return chosen;
 }
@@ -415,8 +429,8 @@ gint64 ps_stage_least_memory(PsStageSolver *solver, const PsStageRun *run)
     for (guint i = 0; i < n_modes; i++) {
         lay_out_items(solver, run, modes[i]);
         gint64 memory = 0;
-        for (guint j = 0; j < solver->items->len; j++) {
-            memory += ps_item_least_memory(&g_array_index(solver->items, PsItem, j));
+        for (guint j = 0; j < solver->n_items; j++) {
+            memory += ps_item_least_memory(&solver->items[j]);
         }
         least = MIN(least, memory);
     }
