@@ -10,7 +10,7 @@ datadir ?= $(prefix)/share
 DESTDIR ?=
 BUILD ?= release
 
-VARIANTS := release debug sanitize coverage
+VARIANTS := release debug sanitize coverage clang
 
 PACKAGES := glib-2.0 json-glib-1.0 cairo pangocairo
 DEBIAN_PACKAGES := gcc libc6-dev make pkg-config libglib2.0-dev libcsv-dev \
@@ -29,7 +29,13 @@ CHECK_CFLAGS := $(call pkg,--cflags,check)
 CHECK_LIBS := $(call pkg,--libs,check)
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+release_CC = $(CC)
+debug_CC = $(CC)
+sanitize_CC = $(CC)
+coverage_CC = $(CC)
+clang_CC = clang
 release_CFLAGS = $(CFLAGS)
+clang_CFLAGS = $(CFLAGS)
 debug_CFLAGS = -O0 -g3
 sanitize_CFLAGS = -O1 -g $(SANITIZE)
 coverage_CFLAGS = -O0 -g --coverage
@@ -43,7 +49,7 @@ HARNESS_SOURCES := $(sort $(wildcard tests/harness/*.c tests/oracle/*.c))
 TEST_SOURCES := $(sort $(wildcard tests/*/test-*.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench-*.c))
 
-.PHONY: all help deps demo check run-tests structure bench format install uninstall clean \
+.PHONY: all help deps demo check run-tests structure same-bytes bench format install uninstall clean \
     $(VARIANTS) tests
 .DEFAULT_GOAL := all
 all: build/$(BUILD)/pipersim
@@ -53,28 +59,28 @@ define VARIANT_RULES
 $(1): build/$(1)/pipersim
 build/$(1)/pipersim: build/$(1)/sim/cli/main.o build/$(1)/libpipersim.a
 	@echo "  LINK  $$@"
-	@$$(CC) $$(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$(BASE_LIBS)
+	@$$($(1)_CC) $$(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$(BASE_LIBS)
 build/$(1)/libpipersim.a: $(LIBRARY_SOURCES:%.c=build/$(1)/%.o)
 	@rm -f $$@ && ar rcsD $$@ $$^
 build/$(1)/libharness.a: $(HARNESS_SOURCES:%.c=build/$(1)/%.o)
 	@rm -f $$@ && ar rcsD $$@ $$^
 build/$(1)/tests/%: build/$(1)/tests/%.o build/$(1)/libharness.a build/$(1)/libpipersim.a
 	@echo "  LINK  $$@"
-	@$$(CC) $$(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(BASE_LIBS)
+	@$$($(1)_CC) $$(LDFLAGS) $$($(1)_LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(BASE_LIBS)
 build/$(1)/tests/%.o: tests/%.c | build/$(1)/flags
 	@echo "  CC    $$<"
 	@mkdir -p $$(@D)
-	@$$(CC) $$(BASE_CPPFLAGS) $$(CPPFLAGS) $$(CHECK_CFLAGS) $$(BASE_CFLAGS) $$($(1)_CFLAGS) -c -o $$@ $$<
+	@$$($(1)_CC) $$(BASE_CPPFLAGS) $$(CPPFLAGS) $$(CHECK_CFLAGS) $$(BASE_CFLAGS) $$($(1)_CFLAGS) -c -o $$@ $$<
 build/$(1)/%.o: %.c | build/$(1)/flags
 	@echo "  CC    $$<"
 	@mkdir -p $$(@D)
-	@$$(CC) $$(BASE_CPPFLAGS) $$(CPPFLAGS) $$(BASE_CFLAGS) $$($(1)_CFLAGS) -c -o $$@ $$<
+	@$$($(1)_CC) $$(BASE_CPPFLAGS) $$(CPPFLAGS) $$(BASE_CFLAGS) $$($(1)_CFLAGS) -c -o $$@ $$<
 # A build with other flags or another compiler starts afresh.
 build/$(1)/flags: FORCE
 	@mkdir -p $$(@D)
 	@pkg-config --exists $(PACKAGES) check || { \
 	    echo "libraries are missing: run 'make deps'" >&2; exit 1; }
-	@echo '$$(CC) $$(CPPFLAGS) $$($(1)_CFLAGS) $$(LDFLAGS) $$(VERSION)' > $$@.new
+	@echo '$$($(1)_CC) $$(CPPFLAGS) $$($(1)_CFLAGS) $$(LDFLAGS) $$(VERSION)' > $$@.new
 	@if cmp -s $$@ $$@.new; then rm $$@.new; else \
 	    find build/$(1) -name '*.[ado]' -delete; mv $$@.new $$@; fi
 -include $$(shell find build/$(1) -name '*.d' 2>/dev/null)
@@ -90,8 +96,9 @@ help:
 	@echo "make deps       install what is missing (as root; else print the command)"
 	@echo "make demo       dependencies, build, then plan, replay, check and plot a GPT-3 model"
 	@echo "make check      dependencies, build, then every test and the structure checks"
-	@echo "make debug | sanitize | coverage    other builds, side by side under build/"
+	@echo "make debug | sanitize | coverage | clang    other builds, side by side under build/"
 	@echo "make check BUILD=sanitize           the tests in another build"
+	@echo "make same-bytes every build under build/ gives the same bytes"
 	@echo "make structure  include directions and registries"
 	@echo "make bench      timings, as ratios, with growth"
 	@echo "make format     clang-format on every source"
@@ -118,6 +125,9 @@ run-tests: tests
 
 structure:
 	@tests/structure
+
+same-bytes:
+	@tests/same-bytes
 
 demo: deps
 	@$(MAKE) --no-print-directory build/$(BUILD)/pipersim
