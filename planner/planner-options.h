@@ -2,7 +2,6 @@
 #pragma once
 
 #include "planner/planner.h"
-#include "sim/cli/options.h"
 
 typedef struct {
     char *degrees, *recompute;

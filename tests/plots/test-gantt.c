@@ -1,0 +1,238 @@
+#include <string.h>
+#include "plots/gantt-layout.h"
+#include "plots/gantt.h"
+#include "sim/base/error.h"
+#include "tests/harness/harness.h"
+#include "tests/plots/sample-run.h"
+
+#define MS G_GINT64_CONSTANT(1000000000)
+
+static const SampleShape small = {4, 2, 12, 10 * MS, 20 * MS, 5 * MS, 2 * MS, 30 * MS};
+/* 8 stages * 4 replicas * (1100 * (forward, recompute, backward) + sends and receives): 229,000 ops
+ */
+static const SampleShape long_run = {8, 4, 1100, 10 * MS, 20 * MS, 5 * MS, 2 * MS, 30 * MS};
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+static SampleShape random_shape(GRand *rand)
+{
+    return (SampleShape){(guint)g_rand_int_range(rand, 1, 40),
+                         (guint)g_rand_int_range(rand, 1, 30),
+                         g_rand_int_range(rand, 1, 6),
+                         10 * MS,
+                         20 * MS,
+                         g_rand_int_range(rand, 0, 2) * MS,
+                         g_rand_int_range(rand, 0, 2) * MS,
+                         g_rand_int_range(rand, 0, 2) * MS};
+}
+
+static void assert_rows(const PsRun *run, const PsGanttLayout *layout, gboolean overview)
+{
+    const PsRunSummary *summary = run->summary;
+    guint n = ps_run_summary_n_lanes(summary) * PS_N_STREAMS;
+    g_autofree guint *owners = g_new0(guint, n);
+    double bottom = 0;
+    for (guint i = 0; i < layout->n_rows; i++) {
+        const PsGanttRow *row = &layout->rows[i];
+        const PsRunStage *stage = &summary->stages[row->stage];
+        ck_assert(row->y >= bottom && row->height >= 2);
+        bottom = row->y + row->height;
+        ck_assert_double_le(bottom, layout->height_px);
+        ck_assert(row->n_lanes >= 1 && row->n_lanes <= layout->lanes_per_row);
+        ck_assert(row->first_lane >= stage->first_lane &&
+                  row->first_lane + row->n_lanes <= stage->first_lane + stage->data_parallel);
+        for (guint lane = 0; lane < row->n_lanes; lane++) {
+            owners[(row->first_lane + lane) * PS_N_STREAMS + row->stream]++;
+        }
+    }
+    for (guint i = 0; i < n; i++) {
+        ck_assert_uint_le(owners[i], 1);
+    }
+    for (guint i = 0; i < run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, i);
+        ck_assert_uint_eq(owners[op->lane * PS_N_STREAMS + op->stream],
+                          !overview || op->stream == PS_STREAM_COMPUTE);
+    }
+}
+
+START_TEST(every_stream_has_one_row)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("every_stream_has_one_row"));
+    for (guint trial = 0; trial < 100; trial++) {
+        SampleShape shape = random_shape(rand);
+        g_autoptr(PsRun) run = sample_run(&shape);
+        gboolean overview = g_rand_boolean(rand);
+        double height = g_rand_int_range(rand, 50, 1500);
+        PsGanttRequest request = {0, run->summary->makespan_ps, NULL, 600, height, overview};
+        g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+        assert_rows(run, layout, overview);
+        ck_assert_uint_eq(layout->n_stages, shape.n_stages);
+        ck_assert(layout->height_px <= height || layout->lanes_per_row == shape.data_parallel);
+        ck_assert(!overview || layout->n_rows == shape.n_stages);
+    }
+}
+END_TEST
+
+/* Where every op is a box, boxes are ops: their number and their total length. */
+START_TEST(boxes_are_the_ops)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    PsGanttRequest request = {0, run->summary->makespan_ps, NULL, 5000, 1000, FALSE};
+    g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+    double ops_px[PS_N_STREAMS] = {0}, boxes_px[PS_N_STREAMS] = {0};
+    guint n_boxes = 0;
+    for (guint i = 0; i < run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, i);
+        ops_px[op->stream] +=
+            5000.0 * (double)(op->end_ps - op->start_ps) / (double)run->summary->makespan_ps;
+    }
+    for (guint i = 0; i < layout->n_rows; i++) {
+        const PsGanttRow *row = &layout->rows[i];
+        ck_assert_uint_eq(row->cells->len, 0);
+        n_boxes += row->boxes->len;
+        for (guint j = 0; j < row->boxes->len; j++) {
+            const PsBox *box = &g_array_index(row->boxes, PsBox, j);
+            boxes_px[row->stream] += box->x1 - box->x0;
+        }
+    }
+    ck_assert_uint_eq(n_boxes, run->ops->len);
+    for (guint i = 0; i < PS_N_STREAMS; i++) {
+        ck_assert_double_eq_tol(ops_px[i], boxes_px[i], 1e-6);
+    }
+}
+END_TEST
+
+START_TEST(only_the_stages_asked_for)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    const gboolean stages[] = {FALSE, TRUE, FALSE, TRUE};
+    PsGanttRequest request = {0, run->summary->makespan_ps, stages, 600, 1000, FALSE};
+    g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+    ck_assert_uint_eq(layout->n_stages, 2);
+    for (guint i = 0; i < layout->n_rows; i++) {
+        ck_assert(layout->rows[i].stage == 1 || layout->rows[i].stage == 3);
+    }
+}
+END_TEST
+
+/* ---- pictures -------------------------------------------------------------------------------- */
+
+static GByteArray *draw(const PsRun *run, const PsGanttView *view, PsCanvasFormat format)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsCanvas) canvas = ps_gantt_draw(run, view, format, &error);
+    ps_assert_no_error(error);
+    GByteArray *bytes = ps_canvas_finish(canvas, &error);
+    ps_assert_no_error(error);
+    return bytes;
+}
+
+static void count_rectangles(GMarkupParseContext *context G_GNUC_UNUSED, const char *element,
+                             const char **names, const char **values, gpointer user_data,
+                             GError **error G_GNUC_UNUSED)
+{
+    guint *n = user_data;
+    for (guint i = 0; strcmp(element, "path") == 0 && names[i] != NULL; i++) {
+        const char *piece = values[i];
+        while (strcmp(names[i], "d") == 0 && (piece = strstr(piece, "Z")) != NULL) {
+            piece++;
+            ++*n;
+        }
+    }
+}
+
+/* Closed outlines in a well-formed SVG. */
+static guint parse_svg(const GByteArray *bytes)
+{
+    guint n = 0;
+    g_autoptr(GError) error = NULL;
+    const GMarkupParser parser = {.start_element = count_rectangles};
+    g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &n, NULL);
+    gboolean fine = g_markup_parse_context_parse(context, (const char *)bytes->data,
+                                                 (gssize)bytes->len, &error) &&
+                    g_markup_parse_context_end_parse(context, &error);
+    ps_assert_no_error(error);
+    ck_assert(fine);
+    return n;
+}
+
+static const PsGanttView everything = {-1, -1, NULL};
+
+START_TEST(a_long_run_stays_small)
+{
+    g_autoptr(PsRun) run = sample_run(&long_run);
+    ck_assert_uint_gt(run->ops->len, 200000);
+    const PsGanttView views[] = {everything, {0, run->summary->makespan_ps, NULL}};
+    for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
+        g_autoptr(GByteArray) bytes = draw(run, &views[i], PS_CANVAS_SVG);
+        guint n = parse_svg(bytes);
+        /* A few thousand in any case; at most 50,000 columns of pixels, each up to one per kind
+         * that computes (3) or communicates (2). */
+        ck_assert_uint_gt(n, 2000);
+        ck_assert_uint_lt(n, 150000);
+        ck_assert_uint_lt(bytes->len, 8000000);
+    }
+}
+END_TEST
+
+static guint32 big_endian(const guint8 *bytes)
+{
+    return (guint32)bytes[0] << 24 | (guint32)bytes[1] << 16 | (guint32)bytes[2] << 8 | bytes[3];
+}
+
+START_TEST(each_format_is_what_it_says)
+{
+    static const guint8 png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    g_autoptr(PsRun) run = sample_run(&small);
+    g_autoptr(GByteArray) image = draw(run, &everything, PS_CANVAS_PNG);
+    ck_assert_mem_eq(image->data, png, sizeof png);
+    ck_assert_uint_eq(big_endian(image->data + 16), 2 * 1600);
+    ck_assert_uint_gt(big_endian(image->data + 20), 600);
+    g_autoptr(GByteArray) page = draw(run, &everything, PS_CANVAS_PDF);
+    ck_assert_mem_eq(page->data, "%PDF-", 5);
+    ck_assert_mem_eq(page->data + page->len - 6, "%%EOF\n", 6);
+    g_autoptr(GByteArray) drawing = draw(run, &everything, PS_CANVAS_SVG);
+    /* Its ops are boxes, so there are as many outlines at least. */
+    ck_assert_uint_ge(parse_svg(drawing), run->ops->len);
+}
+END_TEST
+
+START_TEST(formats_go_by_suffix)
+{
+    static const struct {
+        const char *path;
+        PsCanvasFormat format;
+    } cases[] = {{"a.svg", PS_CANVAS_SVG}, {"b/c.png", PS_CANVAS_PNG}, {"d.e.pdf", PS_CANVAS_PDF}};
+    g_autoptr(GError) error = NULL;
+    PsCanvasFormat format;
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        ck_assert(ps_canvas_format(cases[i].path, &format, &error));
+        ck_assert_int_eq(format, cases[i].format);
+    }
+    ck_assert(!ps_canvas_format("run.jpg", &format, &error));
+    ps_assert_error(error, PS_ERROR_USAGE,
+                    "'run.jpg' has no known picture format (expected a name that ends in .svg, "
+                    ".png or .pdf)");
+}
+END_TEST
+
+START_TEST(what_cannot_be_drawn_is_said)
+{
+    const SampleShape tall = {5000, 1, 1, MS, MS, 0, 0, 0};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRun) empty = sample_run(&small);
+    g_array_set_size(empty->ops, 0);
+    ck_assert_ptr_null(ps_gantt_draw(empty, &everything, PS_CANVAS_SVG, &error));
+    ps_assert_error(error, PS_ERROR_INPUT,
+                    "sample/trace.csv: there is nothing to draw (expected at least one op)");
+    g_autoptr(PsRun) run = sample_run(&tall);
+    ck_assert_ptr_null(ps_gantt_draw(run, &everything, PS_CANVAS_SVG, &error));
+    ps_assert_error(error, PS_ERROR_INPUT,
+                    "sample: 5000 stages do not fit on a page (expected fewer: choose some with "
+                    "--stages)");
+}
+END_TEST
+
+PS_TEST_MAIN("gantt", every_stream_has_one_row, boxes_are_the_ops, only_the_stages_asked_for,
+             a_long_run_stays_small, each_format_is_what_it_says, formats_go_by_suffix,
+             what_cannot_be_drawn_is_said)
