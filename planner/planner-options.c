@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sim/base/error.h"
 #include "sim/base/suggest.h"
 
 GOptionEntry *ps_planner_entries(PsPlannerChoices *choices)
