@@ -49,7 +49,7 @@ HARNESS_SOURCES := $(sort $(wildcard tests/harness/*.c tests/oracle/*.c))
 TEST_SOURCES := $(sort $(wildcard tests/*/test-*.c))
 BENCH_SOURCES := $(sort $(wildcard tests/bench/bench-*.c))
 
-.PHONY: all help deps demo check run-tests structure same-bytes bench format install uninstall clean \
+.PHONY: all help deps demo check run-tests structure same-bytes bench figures format install uninstall clean \
     $(VARIANTS) tests
 .DEFAULT_GOAL := all
 all: build/$(BUILD)/pipersim
@@ -101,6 +101,7 @@ help:
 	@echo "make same-bytes every build under build/ gives the same bytes"
 	@echo "make structure  include directions and registries"
 	@echo "make bench      timings, as ratios, with growth"
+	@echo "make figures    the data of Figures 1 and 2 of the Piper paper, under build/figures/"
 	@echo "make format     clang-format on every source"
 	@echo "make install | uninstall            honours prefix and DESTDIR"
 	@echo "make clean      remove build/"
@@ -136,6 +137,10 @@ demo: deps
 bench: deps
 	@$(MAKE) --no-print-directory build/release/pipersim $(BENCH_SOURCES:%.c=build/release/%)
 	@tests/bench/run build/release
+
+figures: deps
+	@$(MAKE) --no-print-directory build/release/pipersim
+	@tests/figures build/release/pipersim build/figures
 
 format:
 	@clang-format -i $$(git ls-files '*.c' '*.h')

@@ -36,18 +36,23 @@ typedef union {
     char *text;
 } Given;
 
-gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, GError **error)
+gboolean ps_plan_save_if_asked(const PsPlanRequest *request, const PsPlan *plan, GError **error)
 {
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);
-    if (request->path != NULL &&
-        !ps_plan_save(plan, request->profile, estimate, request->path, error)) {
+    return request->path == NULL ||
+           ps_plan_save(plan, request->profile, estimate, request->path, error);
+}
+
+gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, const char *claim,
+                         GError **error)
+{
+    g_autoptr(PsOutput) output = NULL;
+    if (!ps_plan_save_if_asked(request, plan, error) ||
+        (output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
-    g_autoptr(PsOutput) output = ps_output_open("-", error);
-    if (output == NULL) {
-        return FALSE;
-    }
-    ps_plan_report(plan, request->profile, estimate, request->format, output);
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);
+    ps_plan_report(plan, request->profile, estimate, claim, request->format, output);
     return ps_output_commit(output, error);
 }
 
@@ -124,8 +129,11 @@ static gboolean run_mode(const Options *options, const char *profile_path, GErro
     }
     request.profile = profile;
     request.setting = ps_setting_of_profile(profile);
-    return ps_setting_apply(&options->setting, &request.setting, error) &&
-           mode->run(&request, error);
+    gboolean done = (mode->prepare == NULL || mode->prepare(&request, error)) &&
+                    ps_setting_apply(&options->setting, &request.setting, error) &&
+                    mode->run(&request, error);
+    g_clear_pointer(&request.input, request.free_input);
+    return done;
 }
 
 static gboolean run(int argc, char **argv, GError **error)

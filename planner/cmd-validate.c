@@ -54,7 +54,7 @@ static void print_json(const PsRehearsal *rehearsal, const PsProfile *profile, P
 static void print_table(const PsRehearsal *rehearsal, const PsProfile *profile, PsOutput *output)
 {
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(rehearsal->plan, profile);
-    ps_plan_report(rehearsal->plan, profile, estimate, PS_FORMAT_TABLE, output);
+    ps_plan_report(rehearsal->plan, profile, estimate, NULL, PS_FORMAT_TABLE, output);
     ps_output_puts(output, "\n");
     ps_check_report(rehearsal->check, PS_FORMAT_TABLE, output);
 }

@@ -13,16 +13,25 @@ typedef struct {
     PsFormat format;
     const char *path;     /* of -o, or NULL */
     const char *argument; /* of the mode's option, or NULL where it takes none */
+    gpointer input;       /* of the mode's `prepare` */
+    GDestroyNotify free_input;
 } PsPlanRequest;
 
 typedef struct {
     const char *option;   /* long name: "compare" */
     const char *argument; /* what --help calls its argument; NULL: a flag */
     const char *help;
+    /* May be NULL. Called before the options are applied to the setting, which it may change: a
+     * mode that reads a plan takes the plan's. May leave what it read in request->input. */
+    gboolean (*prepare)(PsPlanRequest *request, GError **error);
     gboolean (*run)(const PsPlanRequest *request, GError **error);
 } PsPlanMode;
 
 /* Prints the plan to standard output in the request's format, and writes it to the request's path
- * where there is one. */
-gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan,
+ * where there is one. claim: what is proven of it, for people. */
+gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, const char *claim,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Writes the plan to the request's path, if there is one. */
+gboolean ps_plan_save_if_asked(const PsPlanRequest *request, const PsPlan *plan,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -34,7 +34,7 @@ const char *ps_time_unit_for(double seconds, double *unit_s)
 }
 
 static void print_summary(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                          PsOutput *output)
+                          const char *claim, PsOutput *output)
 {
     const PsSetting *setting = &plan->setting;
     g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
@@ -47,9 +47,11 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
                      "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
                      1 / estimate->tps_s, plan->n_stages, plan->n_stages == 1 ? "" : "s",
                      estimate->devices_used, estimate->sum_data_parallel);
-    ps_output_puts(output, plan->optimal
-                               ? "optimal: proven, no plan is faster under the cost model\n"
-                               : "not proven optimal\n");
+    if (claim == NULL) {
+        claim = plan->optimal ? "optimal: proven, no plan is faster under the cost model"
+                              : "not proven optimal";
+    }
+    ps_output_printf(output, "%s\n", claim);
     if (!ps_plan_is_nested(plan)) {
         ps_output_puts(output, "degrees not nested: a replay may not reach this TPS\n");
     }
@@ -96,7 +98,7 @@ static void write_json(const PsPlan *plan, const PsProfile *profile, const PsEst
 }
 
 void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                    PsFormat format, PsOutput *output)
+                    const char *claim, PsFormat format, PsOutput *output)
 {
     if (format == PS_FORMAT_JSON) {
         write_json(plan, profile, estimate, output);
@@ -110,7 +112,7 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
         add_row(table, plan, profile, estimate, i, unit_s, people);
     }
     if (people) {
-        print_summary(plan, profile, estimate, output);
+        print_summary(plan, profile, estimate, claim, output);
     }
     ps_table_print(table, format, output);
     if (people) {
@@ -127,4 +129,27 @@ gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEsti
     }
     write_json(plan, profile, estimate, output);
     return ps_output_commit(output, error);
+}
+
+static guint degree_of(const PsPlan *plan, guint stage, gboolean tensor)
+{
+    return tensor ? plan->stages[stage].tensor_parallel : plan->stages[stage].data_parallel;
+}
+
+char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded)
+{
+    GString *text = g_string_new(NULL);
+    for (guint begin = 0, end; begin < plan->n_stages; begin = end) {
+        guint degree = degree_of(plan, begin, tensor);
+        for (end = begin + 1; folded && end < plan->n_stages; end++) {
+            if (degree_of(plan, end, tensor) != degree) {
+                break;
+            }
+        }
+        g_string_append_printf(text, "%s%u", begin > 0 ? " " : "", degree);
+        if (end - begin > 1) {
+            g_string_append_printf(text, "*%u", end - begin);
+        }
+    }
+    return g_string_free(text, FALSE);
 }

@@ -4,9 +4,10 @@
 #include "sim/base/table.h"
 #include "sim/plan/plan.h"
 
-/* Prints the plan. The table has one row per stage under a summary; JSON is the plan file. */
+/* Prints the plan. The table has one row per stage under a summary, which ends with the claim (what
+ * is proven of the plan; NULL: the one that goes with plan->optimal); JSON is the plan file. */
 void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                    PsFormat format, PsOutput *output);
+                    const char *claim, PsFormat format, PsOutput *output);
 
 /* Writes the plan file. */
 gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
@@ -14,3 +15,7 @@ gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEsti
 
 /* Unit in which a time of this size reads well: "s", "ms" or "us", and its factor to seconds. */
 const char *ps_time_unit_for(double seconds, double *unit_s);
+
+/* The data-parallel (or tensor-parallel) degrees in pipeline order: "4 4 2 2", or with runs folded
+ * "4*2 2*2". Caller frees. */
+char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded);

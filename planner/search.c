@@ -26,11 +26,21 @@ struct PsSearch {
     guint n_shapes;
     GArray **fronts;      /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
     Wide *remaining_work; /* [n_downsets]: least device-time of the layers outside */
+    guint devices;
+    const PsSubspace *subspace;
     /* Under the threshold at hand: */
     gint64 *caps;        /* [n_divisors]: largest load·d within it */
     guint *most_devices; /* [n_downsets]: what a layout may use and leave enough for the rest */
     gboolean break_ties;
 };
+
+PsLayout *ps_layout_copy(const PsLayout *layout)
+{
+    PsLayout *copy = g_memdup2(layout, sizeof *layout);
+    copy->runs = g_memdup2(layout->runs, layout->n_stages * sizeof *layout->runs);
+    copy->loads = g_memdup2(layout->loads, layout->n_stages * sizeof *layout->loads);
+    return copy;
+}
 
 void ps_layout_free(PsLayout *layout)
 {
@@ -79,6 +89,7 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
     search->caps = g_new(gint64, costs->n_divisors);
     search->most_devices = g_new(guint, downsets->n_downsets);
     search->degrees = degrees;
+    search->devices = costs->setting.devices;
     search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
     gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
     search->fronts = g_new(GArray *, n_fronts);
@@ -94,6 +105,12 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
         }
     }
     return search;
+}
+
+void ps_search_set_devices(PsSearch *search, guint devices)
+{
+    g_assert(devices <= search->costs->setting.devices);
+    search->devices = devices;
 }
 
 static GArray *front_at(const PsSearch *search, guint downset, guint shape)
@@ -134,7 +151,7 @@ static void apply_threshold(PsSearch *search, PsThreshold threshold)
         search->caps[i] = scale(threshold, search->costs->divisors[i]);
     }
     /* Every stage has t·(sum of p) <= T·d·t, so the layers outside need work/T devices. */
-    guint devices = search->costs->setting.devices;
+    guint devices = search->devices;
     for (guint i = 0; i < search->downsets->n_downsets; i++) {
         Wide need = 0;
         if (search->remaining_work[i] > 0) {
@@ -219,12 +236,36 @@ typedef struct {
     Entry entry;
 } Rest;
 
+/* Where layouts of a subspace begin: on top of its fixed stages. */
+static guint start_downset(const PsSubspace *subspace)
+{
+    return subspace->n_fixed == 0
+               ? 0
+               : subspace->base->runs[subspace->base->n_stages - subspace->n_fixed].upper;
+}
+
+/* Whether the subspace leaves out this stage with this d. */
+static gboolean excluded(const PsSearch *search, const PsStageRun *stage, guint d)
+{
+    const PsSubspace *subspace = search->subspace;
+    if (subspace == NULL || stage->lower != start_downset(subspace)) {
+        return FALSE;
+    }
+    for (guint i = 0; i < subspace->n_excluded; i++) {
+        const PsStageRun *one = &subspace->excluded[i];
+        if (one->upper == stage->upper && one->degree == stage->degree && one->data_parallel == d) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* Puts the stage, on t devices per replica, on top of a layout of the lower downset. */
 static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums,
                        guint first_divisor, const Rest *rest)
 {
     const PsCosts *costs = search->costs;
-    guint most_sum = MIN(costs->setting.devices, costs->setting.microbatches);
+    guint most_sum = MIN(search->devices, costs->setting.microbatches);
     for (guint i = first_divisor; i < costs->n_divisors; i++) {
         guint d = costs->divisors[i];
         Entry entry = {
@@ -243,7 +284,7 @@ static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageS
         }
         guint shape = ps_degrees_next(search->degrees, rest->shape, costs->divisors, i);
         GArray *front = shape != PS_NO_SHAPE ? front_at(search, stage->upper, shape) : NULL;
-        if (front == NULL || hopeless(search, front, &entry)) {
+        if (front == NULL || excluded(search, stage, d) || hopeless(search, front, &entry)) {
             continue;
         }
         PsStageRun run = *stage;
@@ -345,7 +386,9 @@ static PsLayout *trace_layout(const PsSearch *search)
     layout->sum_data_parallel = entry->sum_data_parallel;
     layout->runs = g_new0(PsStageRun, layout->n_stages);
     layout->loads = g_new0(gint64, layout->n_stages);
-    for (guint i = 0; i < layout->n_stages; i++) {
+    guint n_fixed = search->subspace != NULL ? search->subspace->n_fixed : 0;
+    guint n_found = layout->n_stages - n_fixed;
+    for (guint i = 0; i < n_found; i++) {
         guint d = entry->data_parallel;
         layout->runs[i] = (PsStageRun){entry->lower, upper, entry->degree, d,
                                        (entry->sum_data_parallel + d - 1) / d};
@@ -353,15 +396,61 @@ static PsLayout *trace_layout(const PsSearch *search)
         upper = entry->lower;
         entry = &g_array_index(front_at(search, upper, entry->rest_shape), Entry, entry->rest);
     }
+    for (guint i = 0; i < n_fixed; i++) {
+        const PsLayout *base = search->subspace->base;
+        layout->runs[n_found + i] = base->runs[base->n_stages - n_fixed + i];
+        layout->loads[n_found + i] = base->loads[base->n_stages - n_fixed + i];
+    }
     return layout;
 }
 
-PsLayout *ps_search_within(PsSearch *search, PsThreshold threshold, gboolean break_ties)
+static guint divisor_index(const PsCosts *costs, guint d)
+{
+    guint i = 0;
+    while (costs->divisors[i] != d) {
+        i++;
+    }
+    return i;
+}
+
+/* Puts the layout that all others are built on into its front: the fixed stages, or nothing. FALSE
+ * where a fixed stage is not within the threshold or the class. */
+static gboolean begin(PsSearch *search)
+{
+    const PsSubspace *subspace = search->subspace;
+    Entry entry = {0};
+    guint shape = 0;
+    for (guint i = 0; subspace != NULL && i < subspace->n_fixed; i++) {
+        guint stage = subspace->base->n_stages - 1 - i;
+        const PsStageRun *run = &subspace->base->runs[stage];
+        guint divisor = divisor_index(search->costs, run->data_parallel);
+        double load = (double)subspace->base->loads[stage] / run->data_parallel;
+        shape = ps_degrees_next(search->degrees, shape, search->costs->divisors, divisor);
+        if (shape == PS_NO_SHAPE || subspace->base->loads[stage] > search->caps[divisor]) {
+            return FALSE;
+        }
+        entry.sum_data_parallel += run->data_parallel;
+        entry.devices += run->data_parallel * search->costs->degrees[run->degree];
+        entry.n_stages++;
+        entry.squares += load * load;
+    }
+    guint start = subspace != NULL ? start_downset(subspace) : 0;
+    if (entry.devices > search->most_devices[start]) {
+        return FALSE;
+    }
+    g_array_append_val(front_at(search, start, shape), entry);
+    return TRUE;
+}
+
+PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThreshold threshold,
+                           gboolean break_ties)
 {
     apply_threshold(search, threshold);
     search->break_ties = break_ties;
-    Entry nothing = {0};
-    g_array_append_val(front_at(search, 0, 0), nothing);
+    search->subspace = subspace;
+    if (!begin(search)) {
+        return NULL;
+    }
     for (guint lower = 0; lower + 1 < search->downsets->n_downsets; lower++) {
         if (reached(search, lower)) {
             extend_layouts(search, lower);
@@ -376,12 +465,12 @@ PsLayout *ps_search_within(PsSearch *search, PsThreshold threshold, gboolean bre
 /* Work spread over all devices: no threshold below it is feasible. */
 static gint64 lower_bound(const PsSearch *search)
 {
-    return (gint64)(search->remaining_work[0] / search->costs->setting.devices);
+    return (gint64)(search->remaining_work[0] / search->devices);
 }
 
 /* A first feasible layout: thresholds at distances from the lower bound that double, since near it
  * the search prunes most; then none at all. *infeasible is raised to the largest that failed. */
-static PsLayout *first_layout(PsSearch *search, gint64 *infeasible)
+static PsLayout *first_layout(PsSearch *search, const PsSubspace *subspace, gint64 *infeasible)
 {
     double bound = (double)MAX(*infeasible, 1);
     for (double distance = 0.002; distance < 100; distance *= 2) {
@@ -390,21 +479,28 @@ static PsLayout *first_layout(PsSearch *search, gint64 *infeasible)
             break;
         }
         PsThreshold threshold = {(gint64)limit, 1, FALSE};
-        PsLayout *layout = ps_search_within(search, threshold, FALSE);
+        PsLayout *layout = ps_search_within(search, subspace, threshold, FALSE);
         if (layout != NULL) {
             return layout;
         }
         *infeasible = threshold.numerator;
     }
-    return ps_search_within(search, PS_NO_THRESHOLD, FALSE);
+    return ps_search_within(search, subspace, PS_NO_THRESHOLD, FALSE);
 }
 
 /* Bisection until the gap is small, then alternately "anything strictly better?", which either ends
  * the search with the proof or brings a better layout, and a halving of what gap is left. */
-PsLayout *ps_search_best(PsSearch *search)
+PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
 {
     gint64 infeasible = lower_bound(search) - 1;
-    g_autoptr(PsLayout) best = first_layout(search, &infeasible);
+    if (floor != NULL) {
+        PsLayout *at_floor = ps_search_within(search, subspace, *floor, TRUE);
+        if (at_floor != NULL) {
+            return at_floor;
+        }
+        infeasible = MAX(infeasible, floor->numerator / floor->denominator);
+    }
+    g_autoptr(PsLayout) best = first_layout(search, subspace, &infeasible);
     if (best == NULL) {
         return NULL;
     }
@@ -419,7 +515,7 @@ PsLayout *ps_search_best(PsSearch *search)
         if (halve) {
             trial = (PsThreshold){infeasible + gap / 2, 1, FALSE};
         }
-        PsLayout *better = ps_search_within(search, trial, FALSE);
+        PsLayout *better = ps_search_within(search, subspace, trial, FALSE);
         if (better != NULL) {
             ps_layout_free(best);
             best = better;
@@ -431,5 +527,5 @@ PsLayout *ps_search_best(PsSearch *search)
         }
         halve = !halve;
     }
-    return ps_search_within(search, load, TRUE);
+    return ps_search_within(search, subspace, load, TRUE);
 }

@@ -27,6 +27,7 @@ typedef struct {
     guint devices, sum_data_parallel;
 } PsLayout;
 
+PsLayout *ps_layout_copy(const PsLayout *layout);
 void ps_layout_free(PsLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsLayout, ps_layout_free)
 
@@ -41,11 +42,25 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
 void ps_search_free(PsSearch *search);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsSearch, ps_search_free)
 
-/* A layout with every load within the threshold, or NULL where there is none: the fewest devices,
- * of these the least sum of d; with break_ties, of these the fewest stages, and of these the least
- * sum of squared loads. */
-PsLayout *ps_search_within(PsSearch *search, PsThreshold threshold, gboolean break_ties);
+/* Searches on fewer devices than the setting's (which is the default). */
+void ps_search_set_devices(PsSearch *search, guint devices);
 
-/* The layout of least largest load, ties broken as above, or NULL where nothing fits. Proven: no
- * layout has a smaller largest load, in the costs' quanta. */
-PsLayout *ps_search_best(PsSearch *search);
+/* A part of the search space: the layouts that end, at the sink, with the last n_fixed stages of
+ * `base`, and whose stage before those is none of the excluded. */
+typedef struct {
+    const PsLayout *base; /* may be NULL where n_fixed is 0 */
+    guint n_fixed;
+    const PsStageRun *excluded;
+    guint n_excluded;
+} PsSubspace;
+
+/* A layout of the subspace (NULL: the whole space) with every load within the threshold, or NULL
+ * where there is none: the fewest devices, of these the least sum of d; with break_ties, of these
+ * the fewest stages, and of these the least sum of squared loads. */
+PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThreshold threshold,
+                           gboolean break_ties);
+
+/* The layout of least largest load in the subspace (NULL: the whole space), ties broken as above,
+ * or NULL where nothing fits. Proven: no layout there has a smaller largest load, in the costs'
+ * quanta. `floor` (may be NULL) is a load that the caller knows none to be below. */
+PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor);

@@ -51,6 +51,10 @@ PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downs
 void ps_stage_solver_free(PsStageSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsStageSolver, ps_stage_solver_free)
 
+/* FALSE where no choice fits with so many microbatches in flight; nor does any for a larger stage.
+ * TRUE is no promise. */
+gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight);
+
 /* Least load·d over the TMPC choices that fit, or PS_KNAPSACK_NONE. */
 gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums);
 

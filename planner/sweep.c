@@ -1,19 +1,9 @@
 #include "planner/sweep.h"
 
+#include "planner/plan-report.h"
 #include "sim/base/csv.h"
 #include "sim/base/error.h"
 #include "sim/base/progress.h"
-
-static char *join_degrees(const PsPlan *plan, gboolean tensor)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    for (guint i = 0; i < plan->n_stages; i++) {
-        const PsStage *stage = &plan->stages[i];
-        g_string_append_printf(text, "%s%u", i > 0 ? " " : "",
-                               tensor ? stage->tensor_parallel : stage->data_parallel);
-    }
-    return g_string_free(g_steal_pointer(&text), FALSE);
-}
 
 static void fill_point(const PsSweep *sweep, PsSweepPoint *point, const PsRehearsal *rehearsal)
 {
@@ -23,8 +13,8 @@ static void fill_point(const PsSweep *sweep, PsSweepPoint *point, const PsRehear
     point->status = "ok";
     point->n_stages = plan->n_stages;
     point->devices_used = estimate->devices_used;
-    point->data_parallel = join_degrees(plan, FALSE);
-    point->tensor_parallel = join_degrees(plan, TRUE);
+    point->data_parallel = ps_plan_degrees_text(plan, FALSE, FALSE);
+    point->tensor_parallel = ps_plan_degrees_text(plan, TRUE, FALSE);
     point->nested = ps_plan_is_nested(plan);
     point->estimate_tps_s = check->estimate_tps_s;
     point->replayed_tps_s = check->simulated_tps_s;

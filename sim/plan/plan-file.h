@@ -1,4 +1,5 @@
-/* What a plan file says, before it meets its profile. */
+/* What a plan file says, before it meets its profile. A stage may say nothing of its TMPCs: such a
+ * file does not resolve until somebody fills them in. */
 #pragma once
 
 #include "sim/plan/plan.h"
@@ -30,3 +31,7 @@ struct PsPlanFile {
     double tps_s;
     gint64 devices_used, sum_data_parallel, bottleneck, nested;
 };
+
+/* As ps_plan_file_load, from text. */
+PsPlanFile *ps_plan_file_parse(const char *path, const char *text, gsize length,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -111,7 +111,9 @@ static void read_stage(PsJsonReader *reader, const Form *form, PsPlanFileStage *
     read_nodes(reader, stage);
     stage->data_parallel = (guint)ps_json_int(reader, form->data_parallel, 1, MAX_DEGREE);
     stage->tensor_parallel = (guint)ps_json_int(reader, form->tensor_parallel, 1, MAX_DEGREE);
-    read_choices(reader, form->choices, stage);
+    if (ps_json_has(reader, form->choices)) {
+        read_choices(reader, form->choices, stage);
+    }
     stage->in_flight = optional_int(reader, "in_flight");
     stage->compute_s = optional_double(reader, "compute_s");
     stage->edge_s = optional_double(reader, "edge_s");
@@ -225,7 +227,12 @@ PsPlanFile *ps_plan_file_load(const char *path, GError **error)
 {
     gsize length = 0;
     g_autofree char *text = ps_read_file(path, &length, error);
-    g_autoptr(PsJsonReader) reader = text != NULL ? ps_json_parse(path, text, length, error) : NULL;
+    return text != NULL ? ps_plan_file_parse(path, text, length, error) : NULL;
+}
+
+PsPlanFile *ps_plan_file_parse(const char *path, const char *text, gsize length, GError **error)
+{
+    g_autoptr(PsJsonReader) reader = ps_json_parse(path, text, length, error);
     if (reader == NULL) {
         return NULL;
     }

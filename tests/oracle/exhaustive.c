@@ -10,6 +10,7 @@ typedef struct {
     const PsExhaustiveRules *rules;
     gboolean minimise_memory;
     PsExhaustive best;
+    GArray *all;                /* of PsExhaustive; NULL where only the best is asked for */
     guint degrees[MOST_STAGES]; /* of the partial plan at hand, last stage first */
 } Search;
 
@@ -173,6 +174,9 @@ static void extend(Search *search, guint done, PsExhaustive partial)
         if (search->rules->uniform && !is_uniform(search->degrees, partial.n_stages)) {
             return;
         }
+        if (search->all != NULL) {
+            g_array_append_val(search->all, partial);
+        }
         if (better(&partial, &search->best)) {
             search->best = partial;
         }
@@ -206,7 +210,7 @@ static void extend(Search *search, guint done, PsExhaustive partial)
 PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setting,
                                 const PsExhaustiveRules *rules)
 {
-    Search search = {profile, setting, rules, FALSE, {0}, {0}};
+    Search search = {profile, setting, rules, FALSE, {0}, NULL, {0}};
     extend(&search, 0, (PsExhaustive){0});
     return search.best;
 }
@@ -214,7 +218,32 @@ PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setti
 double ps_exhaustive_least_memory(const PsProfile *profile, const PsSetting *setting,
                                   const PsExhaustiveRules *rules)
 {
-    Search search = {profile, setting, rules, TRUE, {0}, {0}};
+    Search search = {profile, setting, rules, TRUE, {0}, NULL, {0}};
     extend(&search, 0, (PsExhaustive){0});
     return search.best.tps_s;
+}
+
+static gint compare(gconstpointer a, gconstpointer b)
+{
+    const PsExhaustive *x = a, *y = b;
+    if (fabs(x->tps_s - y->tps_s) > 1e-12 * y->tps_s) {
+        return x->tps_s < y->tps_s ? -1 : 1;
+    }
+    if (x->devices != y->devices) {
+        return x->devices < y->devices ? -1 : 1;
+    }
+    if (x->sum_data_parallel != y->sum_data_parallel) {
+        return x->sum_data_parallel < y->sum_data_parallel ? -1 : 1;
+    }
+    return (x->n_stages > y->n_stages) - (x->n_stages < y->n_stages);
+}
+
+GArray *ps_exhaustive_all(const PsProfile *profile, const PsSetting *setting,
+                          const PsExhaustiveRules *rules)
+{
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(PsExhaustive));
+    Search search = {profile, setting, rules, FALSE, {0}, all, {0}};
+    extend(&search, 0, (PsExhaustive){0});
+    g_array_sort(all, compare);
+    return all;
 }

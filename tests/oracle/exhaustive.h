@@ -27,3 +27,8 @@ PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setti
 /* Least memory per device at which any plan exists. */
 double ps_exhaustive_least_memory(const PsProfile *profile, const PsSetting *setting,
                                   const PsExhaustiveRules *rules);
+
+/* Every plan that fits, once for each choice of stages and degrees with the TMPCs of least load,
+ * best first by (tps_s, devices, sum_data_parallel, n_stages). Of PsExhaustive; caller frees. */
+GArray *ps_exhaustive_all(const PsProfile *profile, const PsSetting *setting,
+                          const PsExhaustiveRules *rules);

@@ -1,0 +1,24 @@
+/* Plans judged by their replay instead of their estimate. */
+#pragma once
+
+#include "planner/planner.h"
+
+typedef struct {
+    PsPlan *plan;
+    double replayed_tps_s; /* with all switches on the planner's side, steady state */
+} PsCertified;
+
+typedef struct {
+    GPtrArray *candidates; /* PsCertified, owned: the n best estimates, then the nested optimum */
+    guint best;            /* the one that replays fastest; of equals, the first */
+    double bound_s;        /* the best estimate: no plan replays faster (design section 4) */
+} PsCertificate;
+
+/* Plans the n best candidates and the best nested plan, and replays them all on all cores. A nested
+ * plan replays at its estimate, so no plan whose estimate is worse than the nested optimum's can
+ * beat it. Errors as of ps_planner_plan. */
+PsCertificate *ps_certify(const PsProfile *profile, const PsSetting *setting,
+                          const PsPlannerOptions *options, guint n,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
+void ps_certificate_free(PsCertificate *certificate);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsCertificate, ps_certificate_free)

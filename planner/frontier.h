@@ -1,0 +1,29 @@
+/* Trade-offs: what each number of devices gives, and what it needs. */
+#pragma once
+
+#include "planner/planning.h"
+
+typedef struct {
+    guint devices;
+    PsPlan *plan;              /* the best on so many devices; NULL where none fits */
+    double least_memory_bytes; /* at which a plan exists on so many devices; 0 if not asked for */
+} PsFrontierPoint;
+
+/* The best plan for every number of devices from 1 to the setting's, fewest first. A plan that
+ * leaves devices idle stands at several numbers. Errors as of ps_planning_new; where nothing fits
+ * at all, points without a plan are no error. */
+GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *setting,
+                               const PsPlannerOptions *options,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The least memory per device for every number of devices from 1 to the setting's; plans are NULL.
+ */
+GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting,
+                              const PsPlannerOptions *options,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* The layout on the fewest devices with TPS at most tps_s; NULL with error (NEGATIVE) where there
+ * is none on the setting's devices. */
+PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *setting,
+                               const PsPlannerOptions *options, double tps_s,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

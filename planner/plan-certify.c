@@ -1,0 +1,57 @@
+/* The plan that replays fastest, which need not be the one with the best estimate. */
+#include "planner/certify.h"
+#include "planner/plan-list.h"
+#include "planner/plan-report.h"
+#include "sim/base/units.h"
+
+#define N_CANDIDATES 8
+
+static void print_summary(const PsCertificate *certificate, PsOutput *output)
+{
+    const PsCertified *best = certificate->candidates->pdata[certificate->best];
+    const PsCertified *free_best = certificate->candidates->pdata[0];
+    g_autofree char *replayed = ps_quantity_format(PS_SECONDS, best->replayed_tps_s);
+    g_autofree char *other = ps_quantity_format(PS_SECONDS, free_best->replayed_tps_s);
+    g_autofree char *bound = ps_quantity_format(PS_SECONDS, certificate->bound_s);
+    g_autofree char *text = g_strdup_printf(
+        "Candidate %u replays in %s per microbatch, %.1f %% faster than the best estimate's plan, "
+        "which replays in %s. No plan can replay faster than %s, the best estimate: this one is "
+        "at most %.1f %% from the best possible.",
+        certificate->best + 1, replayed,
+        100 * (1 - best->replayed_tps_s / free_best->replayed_tps_s), other, bound,
+        100 * (best->replayed_tps_s / certificate->bound_s - 1));
+    g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
+    ps_output_printf(output, "\n%s\n", wrapped);
+}
+
+static gboolean run(const PsPlanRequest *request, GError **error)
+{
+    g_autoptr(PsCertificate) certificate =
+        ps_certify(request->profile, &request->setting, &request->options, N_CANDIDATES, error);
+    if (certificate == NULL) {
+        return FALSE;
+    }
+    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, request->format, TRUE);
+    for (guint i = 0; i < certificate->candidates->len; i++) {
+        const PsCertified *one = certificate->candidates->pdata[i];
+        const char *remark = i == certificate->best ? "replays fastest" : "";
+        ps_plan_list_add(list, &(PsListedPlan){one->plan, one->replayed_tps_s, remark});
+    }
+    const PsCertified *best = certificate->candidates->pdata[certificate->best];
+    g_autoptr(PsOutput) output = NULL;
+    if (!ps_plan_save_if_asked(request, best->plan, error) ||
+        (output = ps_output_open("-", error)) == NULL) {
+        return FALSE;
+    }
+    ps_plan_list_print(list, output);
+    if (request->format == PS_FORMAT_TABLE) {
+        print_summary(certificate, output);
+    }
+    return ps_output_commit(output, error);
+}
+
+const PsPlanMode ps_plan_mode_certify = {
+    .option = "certify",
+    .help = "Replay the best candidates, take the fastest",
+    .run = run,
+};

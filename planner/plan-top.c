@@ -1,0 +1,43 @@
+/* The best plans, not only the best one. */
+#include "planner/plan-list.h"
+#include "planner/plan-report.h"
+#include "planner/planning.h"
+#include "sim/base/units.h"
+
+#define MOST_PLANS 1000
+
+static gboolean run(const PsPlanRequest *request, GError **error)
+{
+    guint64 n;
+    if (!ps_count_parse(request->argument, 1, MOST_PLANS, &n, error)) {
+        g_prefix_error(error, "--top: ");
+        return FALSE;
+    }
+    g_autoptr(PsPlanning) planning =
+        ps_planning_new(request->profile, &request->setting, &request->options, error);
+    g_autoptr(GPtrArray) top = planning != NULL ? ps_planning_top(planning, (guint)n, error) : NULL;
+    if (top == NULL) {
+        return FALSE;
+    }
+    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, request->format, FALSE);
+    for (guint i = 0; i < top->len; i++) {
+        g_autoptr(PsPlan) plan = ps_planning_plan(planning, top->pdata[i]);
+        if (i == 0 && !ps_plan_save_if_asked(request, plan, error)) {
+            return FALSE;
+        }
+        ps_plan_list_add(list, &(PsListedPlan){.plan = plan, .remark = ""});
+    }
+    g_autoptr(PsOutput) output = ps_output_open("-", error);
+    if (output == NULL) {
+        return FALSE;
+    }
+    ps_plan_list_print(list, output);
+    return ps_output_commit(output, error);
+}
+
+const PsPlanMode ps_plan_mode_top = {
+    .option = "top",
+    .argument = "COUNT",
+    .help = "List the best plans; -o writes the first",
+    .run = run,
+};
