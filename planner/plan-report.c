@@ -147,7 +147,7 @@ char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded)
             }
         }
         g_string_append_printf(text, "%s%u", begin > 0 ? " " : "", degree);
-        if (end - begin > 1) {
+        if (end - begin > 1 && end - begin < plan->n_stages) {
             g_string_append_printf(text, "*%u", end - begin);
         }
     }

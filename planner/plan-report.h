@@ -17,5 +17,5 @@ gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEsti
 const char *ps_time_unit_for(double seconds, double *unit_s);
 
 /* The data-parallel (or tensor-parallel) degrees in pipeline order: "4 4 2 2", or with runs folded
- * "4*2 2*2". Caller frees. */
+ * "4*2 2*2" and just "4" where all are the same. Caller frees. */
 char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded);
