@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "planner/stages.h"
+#include "planner/stage-solver.h"
 
 /* The downsets that the stages are differences of: set j holds the last j stages. Caller frees. */
 static guint64 *union_stages(const PsPlan *plan, guint n_words)

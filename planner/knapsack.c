@@ -13,23 +13,16 @@ typedef struct {
     guint choice;
 } State;
 
-/* A step down the lower convex hull of an item's choices: dearer, smaller. */
-typedef struct {
-    double slope; /* cost per unit of memory saved */
-    gint64 cost, memory;
-    guint item, order; /* steps of one item are taken in their order: slopes rise along a hull */
-} Step;
-
 /* Scratch that only grows. Plain arrays: the search inside the search spends its time here. */
 struct PsKnapsack {
     guint item_room, choice_room, state_room;
-    PsItem *open;   /* [item_room]: items whose cheapest choice is not their smallest too */
-    guint *places;  /* [item_room]: where each open item stands among all */
-    double *suffix; /* [item_room + 1]: Lagrangian bound on what the items from here on add */
-    guint *starts;  /* [item_room + 2]: where the states of so many placed items begin */
-    Step *steps;    /* [choice_room] */
-    guint *cursors; /* [choice_room] */
-    State *states;  /* [state_room], one range per number of items placed */
+    PsItem *open;      /* [item_room]: items whose cheapest choice is not their smallest too */
+    guint *places;     /* [item_room]: where each open item stands among all */
+    double *suffix;    /* [item_room + 1]: Lagrangian bound on what the items from here on add */
+    guint *starts;     /* [item_room + 2]: where the states of so many placed items begin */
+    PsHullStep *steps; /* [choice_room] */
+    guint *cursors;    /* [choice_room] */
+    State *states;     /* [state_room], one range per number of items placed */
 };
 
 PsKnapsack *ps_knapsack_new(void)
@@ -67,7 +60,7 @@ static void make_room(PsKnapsack *knapsack, const PsItem *items, guint n_items)
     }
     if (n_choices > knapsack->choice_room) {
         knapsack->choice_room = n_choices;
-        knapsack->steps = g_renew(Step, knapsack->steps, n_choices);
+        knapsack->steps = g_renew(PsHullStep, knapsack->steps, n_choices);
         knapsack->cursors = g_renew(guint, knapsack->cursors, n_choices);
     }
 }
@@ -101,13 +94,12 @@ gint64 ps_item_least_memory(const PsItem *item)
     return least;
 }
 
-/* Appends to n steps; returns how many there are then. */
-static guint add_hull_steps(Step *steps, guint n, const PsItem *item, guint item_index)
+guint ps_hull_steps(PsHullStep *steps, guint n, const PsItem *item, guint item_index)
 {
     guint at = cheapest(item);
     for (guint order = 0;; order++) {
         const PsChoice *from = &item->choices[at];
-        Step best = {.slope = INFINITY, .item = item_index, .order = order};
+        PsHullStep best = {.slope = INFINITY, .item = item_index, .order = order};
         for (guint i = 0; i < item->n_choices; i++) {
             const PsChoice *to = &item->choices[i];
             if (to->memory >= from->memory) {
@@ -131,7 +123,7 @@ static guint add_hull_steps(Step *steps, guint n, const PsItem *item, guint item
 
 static int compare_steps(const void *a, const void *b)
 {
-    const Step *x = a, *y = b;
+    const PsHullStep *x = a, *y = b;
     if (x->slope != y->slope) {
         return x->slope < y->slope ? -1 : 1;
     }
@@ -139,6 +131,11 @@ static int compare_steps(const void *a, const void *b)
         return x->item < y->item ? -1 : 1;
     }
     return x->order < y->order ? -1 : 1;
+}
+
+void ps_hull_sort(PsHullStep *steps, guint n)
+{
+    qsort(steps, n, sizeof *steps, compare_steps);
 }
 
 /* Walks down the hulls from the cheapest choices, flattest step first, until the budget is met.
@@ -149,12 +146,12 @@ static double relax(PsKnapsack *knapsack, const PsItem *items, guint n_items, gi
 {
     guint n_steps = 0;
     for (guint i = 0; i < n_items; i++) {
-        n_steps = add_hull_steps(knapsack->steps, n_steps, &items[i], i);
+        n_steps = ps_hull_steps(knapsack->steps, n_steps, &items[i], i);
     }
-    qsort(knapsack->steps, n_steps, sizeof *knapsack->steps, compare_steps);
+    ps_hull_sort(knapsack->steps, n_steps);
     double slope = 0;
     for (guint i = 0; i < n_steps && memory > budget; i++) {
-        const Step *step = &knapsack->steps[i];
+        const PsHullStep *step = &knapsack->steps[i];
         cost += step->cost;
         memory -= step->memory;
         slope = step->slope;

@@ -14,6 +14,19 @@ typedef struct {
     const PsChoice *choices; /* non-negative */
 } PsItem;
 
+/* A step down the lower convex hull of an item's choices: dearer, smaller. */
+typedef struct {
+    double slope; /* cost per unit of memory saved */
+    gint64 cost, memory;
+    guint item, order; /* steps of one item are taken in their order: slopes rise along a hull */
+} PsHullStep;
+
+/* Appends the steps from the item's cheapest choice (of equals the smallest) to n steps; returns
+ * how many there are then: at most n_choices - 1 more. */
+guint ps_hull_steps(PsHullStep *steps, guint n, const PsItem *item, guint item_index);
+/* Flattest first, the steps of an item in their order. */
+void ps_hull_sort(PsHullStep *steps, guint n);
+
 /* The memory of its smallest choice. */
 gint64 ps_item_least_memory(const PsItem *item);
 

@@ -69,6 +69,13 @@ PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
     return planning->options.degrees == PS_DEGREES_ANY ? prefer_nested(planning, layout) : layout;
 }
 
+PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)
+{
+    g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
+    PsThreshold floor = ps_layout_load(best);
+    return ps_search_best(search, NULL, &floor);
+}
+
 PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
 {
     PsPlan *plan = ps_layout_to_plan(layout, planning->costs, planning->solver);

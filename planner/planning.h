@@ -28,6 +28,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPlanning, ps_planning_free)
  */
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The best nested layout, given that none of any kind is better than `best`; NULL where none fits.
+ */
+PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best);
+
 /* The n best layouts, or as many as there are: the best one, then by TPS, devices, sum of d,
  * stages, sum of squared loads, and at last by place. All differ in stages or degrees. The list
  * owns them; NULL as above. */

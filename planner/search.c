@@ -17,6 +17,12 @@ typedef struct {
     guint data_parallel, degree;
 } Entry;
 
+/* One more stage: its d and the shape of the degrees after it. */
+typedef struct {
+    guint divisor; /* index into costs->divisors */
+    guint shape;
+} Transition;
+
 struct PsSearch {
     const PsCosts *costs;
     const PsDownsets *downsets;
@@ -24,8 +30,10 @@ struct PsSearch {
     PsStageWalk *walk;
     PsDegrees degrees;
     guint n_shapes;
-    GArray **fronts;      /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
-    Wide *remaining_work; /* [n_downsets]: least device-time of the layers outside */
+    Transition *transitions; /* those of shape i are [first_transition[i] ..], smallest d first */
+    guint *first_transition; /* [n_shapes + 1] */
+    GArray **fronts;         /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
+    Wide *remaining_work;    /* [n_downsets]: least device-time of the layers outside */
     guint devices;
     const PsSubspace *subspace;
     /* Under the threshold at hand: */
@@ -78,6 +86,25 @@ static Wide least_work(const PsCosts *costs, guint layer)
     return least;
 }
 
+static void list_transitions(PsSearch *search)
+{
+    const PsCosts *costs = search->costs;
+    g_autoptr(GArray) transitions = g_array_new(FALSE, FALSE, sizeof(Transition));
+    search->first_transition = g_new(guint, search->n_shapes + 1);
+    for (guint shape = 0; shape < search->n_shapes; shape++) {
+        search->first_transition[shape] = transitions->len;
+        for (guint i = 0; i < costs->n_divisors; i++) {
+            guint next = ps_degrees_next(search->degrees, shape, costs->divisors, i);
+            if (next != PS_NO_SHAPE) {
+                Transition transition = {i, next};
+                g_array_append_val(transitions, transition);
+            }
+        }
+    }
+    search->first_transition[search->n_shapes] = transitions->len;
+    search->transitions = g_memdup2(transitions->data, transitions->len * sizeof(Transition));
+}
+
 PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
                         PsDegrees degrees)
 {
@@ -91,6 +118,7 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
     search->degrees = degrees;
     search->devices = costs->setting.devices;
     search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
+    list_transitions(search);
     gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
     search->fronts = g_new(GArray *, n_fronts);
     for (gsize i = 0; i < n_fronts; i++) {
@@ -128,6 +156,8 @@ void ps_search_free(PsSearch *search)
     }
     ps_stage_walk_free(search->walk);
     g_free(search->fronts);
+    g_free(search->transitions);
+    g_free(search->first_transition);
     g_free(search->remaining_work);
     g_free(search->caps);
     g_free(search->most_devices);
@@ -230,10 +260,11 @@ static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
     return i;
 }
 
-/* One layout of the lower downset. */
+/* One layout of the lower downset, and the d that may stand on top of it. */
 typedef struct {
     guint shape, index;
-    Entry entry;
+    const Entry *entry;
+    const Transition *first, *end;
 } Rest;
 
 /* Where layouts of a subspace begin: on top of its fixed stages. */
@@ -262,40 +293,41 @@ static gboolean excluded(const PsSearch *search, const PsStageRun *stage, guint 
 
 /* Puts the stage, on t devices per replica, on top of a layout of the lower downset. */
 static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums,
-                       guint first_divisor, const Rest *rest)
+                       const Rest *rest)
 {
     const PsCosts *costs = search->costs;
     guint most_sum = MIN(search->devices, costs->setting.microbatches);
-    for (guint i = first_divisor; i < costs->n_divisors; i++) {
-        guint d = costs->divisors[i];
-        Entry entry = {
-            .sum_data_parallel = rest->entry.sum_data_parallel + d,
-            .devices = rest->entry.devices + d * costs->degrees[stage->degree],
-            .n_stages = rest->entry.n_stages + 1,
-            .lower = stage->lower,
-            .rest_shape = rest->shape,
-            .rest = rest->index,
-            .data_parallel = d,
-            .degree = stage->degree,
-        };
+    for (const Transition *next = rest->first; next < rest->end; next++) {
+        guint d = costs->divisors[next->divisor];
+        Entry entry = {.sum_data_parallel = rest->entry->sum_data_parallel + d,
+                       .devices = rest->entry->devices + d * costs->degrees[stage->degree],
+                       .n_stages = rest->entry->n_stages + 1};
         if (entry.sum_data_parallel > most_sum ||
             entry.devices > search->most_devices[stage->upper]) {
             return; /* a larger d is worse in both */
         }
-        guint shape = ps_degrees_next(search->degrees, rest->shape, costs->divisors, i);
-        GArray *front = shape != PS_NO_SHAPE ? front_at(search, stage->upper, shape) : NULL;
-        if (front == NULL || excluded(search, stage, d) || hopeless(search, front, &entry)) {
+        GArray *front = front_at(search, stage->upper, next->shape);
+        if (hopeless(search, front, &entry) || excluded(search, stage, d)) {
             continue;
         }
         PsStageRun run = *stage;
         run.data_parallel = d;
         run.in_flight = (entry.sum_data_parallel + d - 1) / d;
-        entry.load = ps_stage_load(search->solver, &run, sums);
-        if (entry.load > search->caps[i]) {
+        gint64 cap = search->caps[next->divisor];
+        entry.load = ps_stage_load_within(search->solver, &run, sums, cap);
+        if (entry.load > cap) {
             continue;
         }
+        if (search->break_ties) {
+            entry.load = ps_stage_load(search->solver, &run, sums);
+        }
         double load = (double)entry.load / d;
-        entry.squares = rest->entry.squares + load * load;
+        entry.squares = rest->entry->squares + load * load;
+        entry.lower = stage->lower;
+        entry.rest_shape = rest->shape;
+        entry.rest = rest->index;
+        entry.data_parallel = d;
+        entry.degree = stage->degree;
         add_entry(search, front, &entry);
         if (search->degrees == PS_DEGREES_ANY) {
             return; /* a larger d would be dominated */
@@ -313,9 +345,17 @@ static void put_on_all(PsSearch *search, const PsStageRun *stage, const PsStageS
     Rest rest;
     for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
         const GArray *front = front_at(search, stage->lower, rest.shape);
-        for (rest.index = 0; rest.index < front->len; rest.index++) {
-            rest.entry = g_array_index(front, Entry, rest.index);
-            put_on_top(search, stage, sums, first_divisor, &rest);
+        if (front->len == 0) {
+            continue;
+        }
+        rest.first = search->transitions + search->first_transition[rest.shape];
+        rest.end = search->transitions + search->first_transition[rest.shape + 1];
+        while (rest.first < rest.end && rest.first->divisor < first_divisor) {
+            rest.first++;
+        }
+        for (rest.index = 0; rest.first < rest.end && rest.index < front->len; rest.index++) {
+            rest.entry = &g_array_index(front, Entry, rest.index);
+            put_on_top(search, stage, sums, &rest);
         }
     }
 }

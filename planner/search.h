@@ -10,7 +10,7 @@
 #pragma once
 
 #include "planner/degrees.h"
-#include "planner/stages.h"
+#include "planner/stage-solver.h"
 
 /* A load bound: the fraction numerator/denominator in time quanta, inclusive unless strict. */
 typedef struct {

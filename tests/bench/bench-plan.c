@@ -64,7 +64,8 @@ static Cost median_of(const char *program, const char *arguments)
 static char *plan_arguments(const char *profile, guint devices, guint microbatches,
                             const char *memory)
 {
-    return g_strdup_printf("plan " PROFILES "%s.json --time-unit s --bandwidth 25GiB/s "
+    return g_strdup_printf("plan " PROFILES
+                           "%s.json --format json --time-unit s --bandwidth 25GiB/s "
                            "--devices %u --microbatches %u --memory %s",
                            profile, devices, microbatches, memory);
 }

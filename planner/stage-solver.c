@@ -1,152 +1,15 @@
-#include "planner/stages.h"
+#include "planner/stage-solver.h"
 
 #include <string.h>
 
-/* ---- walk ---------------------------------------------------------------------------------------
- */
-
-struct PsStageWalk {
-    const PsCosts *costs;
-    const PsDownsets *downsets;
-    guint lower;
-    guint stamp;
-    guint *stamps;    /* [n_downsets]: reached in the walk with this stamp */
-    guint *queue;     /* reached uppers, in order */
-    guint head, tail; /* queue[head - 1] was visited last */
-    gboolean pruned;
-    PsStageSums *sums; /* [n_downsets][n_degrees] */
-};
-
-PsStageWalk *ps_stage_walk_new(const PsCosts *costs, const PsDownsets *downsets)
-{
-    PsStageWalk *walk = g_new0(PsStageWalk, 1);
-    walk->costs = costs;
-    walk->downsets = downsets;
-    walk->stamps = g_new0(guint, downsets->n_downsets);
-    walk->queue = g_new(guint, downsets->n_downsets);
-    walk->sums = g_new(PsStageSums, (gsize)downsets->n_downsets * costs->n_degrees);
-    return walk;
-}
-
-void ps_stage_walk_free(PsStageWalk *walk)
-{
-    if (walk == NULL) {
-        return;
-    }
-    g_free(walk->stamps);
-    g_free(walk->queue);
-    g_free(walk->sums);
-    g_free(walk);
-}
-
-static PsStageSums *sums_at(PsStageWalk *walk, guint upper)
-{
-    return &walk->sums[(gsize)upper * walk->costs->n_degrees];
-}
-
-/* What the border costs change by when a layer joins the stage at the top: all its incoming edges
- * enter; its outgoing edges either leave for the lower downset or become internal. */
-static gint64 edges_delta(const PsStageWalk *walk, guint v, guint degree)
-{
-    const PsProfile *profile = walk->costs->profile;
-    const PsLayer *layer = &profile->layers[v];
-    const PsLayerCost *cost = ps_layer_cost(walk->costs, v, degree);
-    const guint64 *lower = ps_downset(walk->downsets, walk->lower);
-    gint64 delta = cost->enter_all;
-    for (guint i = 0; i < layer->n_outgoing; i++) {
-        guint edge = layer->outgoing[i];
-        guint target = profile->edges[edge].target;
-        if (ps_set_has(lower, target)) {
-            delta += cost->leave[i];
-            continue;
-        }
-        const PsLayer *successor = &profile->layers[target];
-        guint at = 0;
-        while (successor->incoming[at] != edge) {
-            at++;
-        }
-        delta -= ps_layer_cost(walk->costs, target, degree)->enter[at];
-    }
-    return delta;
-}
-
-static void join(const PsStageWalk *walk, const PsStageSums *from, guint v, guint degree,
-                 PsStageSums *to)
-{
-    const PsLayerCost *cost = ps_layer_cost(walk->costs, v, degree);
-    *to = *from;
-    to->possible &= cost->n_tmpcs > 0;
-    if (!to->possible) {
-        return;
-    }
-    const PsTmpcCost *fastest = &cost->tmpcs[cost->fastest];
-    to->fast_time += fastest->time;
-    to->edges += edges_delta(walk, v, degree);
-    to->resync += cost->resync;
-    to->fast_memory_per_microbatch += fastest->memory_per_microbatch;
-    to->fast_memory_fixed += fastest->memory_fixed;
-    to->min_memory_per_microbatch += cost->min_memory_per_microbatch;
-    to->min_memory_fixed += cost->min_memory_fixed;
-}
-
-/* Queues the covers of a visited set that were not reached before. */
-static void extend(PsStageWalk *walk, guint from)
-{
-    const PsDownsets *downsets = walk->downsets;
-    for (guint c = downsets->first_cover[from]; c < downsets->first_cover[from + 1]; c++) {
-        const PsCover *cover = &downsets->covers[c];
-        if (walk->stamps[cover->next] == walk->stamp) {
-            continue;
-        }
-        walk->stamps[cover->next] = walk->stamp;
-        walk->queue[walk->tail++] = cover->next;
-        for (guint t = 0; t < walk->costs->n_degrees; t++) {
-            join(walk, sums_at(walk, from) + t, cover->layer, t, sums_at(walk, cover->next) + t);
-        }
-    }
-}
-
-void ps_stage_walk_begin(PsStageWalk *walk, guint lower)
-{
-    walk->lower = lower;
-    walk->stamp++;
-    walk->head = walk->tail = 0;
-    PsStageSums *none = sums_at(walk, lower);
-    memset(none, 0, walk->costs->n_degrees * sizeof *none);
-    for (guint t = 0; t < walk->costs->n_degrees; t++) {
-        none[t].possible = TRUE;
-    }
-    extend(walk, lower);
-    walk->pruned = TRUE; /* nothing visited yet */
-}
-
-gboolean ps_stage_walk_next(PsStageWalk *walk, guint *upper, const PsStageSums **sums)
-{
-    if (!walk->pruned) {
-        extend(walk, walk->queue[walk->head - 1]);
-    }
-    if (walk->head == walk->tail) {
-        return FALSE;
-    }
-    *upper = walk->queue[walk->head++];
-    *sums = sums_at(walk, *upper);
-    walk->pruned = FALSE;
-    return TRUE;
-}
-
-void ps_stage_walk_prune(PsStageWalk *walk)
-{
-    walk->pruned = TRUE;
-}
-
-/* ---- solver -------------------------------------------------------------------------------------
- */
+#include "planner/relaxation.h"
 
 typedef struct {
     guint lower, upper;
     guint degree, in_flight;
     guint data_parallel; /* 0 where the choice does not depend on it */
-    gint64 time;         /* PS_KNAPSACK_NONE where nothing fits */
+    /* Of the sum of the best choice's times; equal once it was solved. */
+    PsBounds time;
 } Memo;
 
 struct PsStageSolver {
@@ -155,6 +18,7 @@ struct PsStageSolver {
     gint64 memory;
     gboolean fit_only;
     PsKnapsack *knapsack;
+    PsRelaxation *relaxation; /* NULL where the choice depends on more than layer and memory */
     Memo *memos; /* open addressing; upper 0 is an empty slot (no stage ends in downset 0) */
     guint n_memos, mask;
     /* The stage at hand; room for all layers. */
@@ -179,6 +43,14 @@ static guint most_choices(const PsCosts *costs)
     return most;
 }
 
+/* The fastest TMPC of each layer is the best choice if it fits: true unless costs depend on more
+ * than the layer, or the restriction couples layers. */
+static gboolean fastest_is_best(const PsCosts *costs)
+{
+    return costs->same_resync && costs->same_borders &&
+           costs->restrictions.recompute != PS_RECOMPUTE_ALL_OR_NONE;
+}
+
 PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downsets, gint64 memory,
                                    gboolean fit_only)
 {
@@ -188,6 +60,9 @@ PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downs
     solver->memory = memory;
     solver->fit_only = fit_only;
     solver->knapsack = ps_knapsack_new();
+    if (fastest_is_best(costs) && !fit_only) {
+        solver->relaxation = ps_relaxation_new(costs);
+    }
     solver->mask = 4095;
     solver->memos = g_new0(Memo, solver->mask + 1);
     solver->layers = g_new(guint, costs->profile->n_layers);
@@ -203,6 +78,7 @@ void ps_stage_solver_free(PsStageSolver *solver)
         return;
     }
     ps_knapsack_free(solver->knapsack);
+    ps_relaxation_free(solver->relaxation);
     g_free(solver->memos);
     g_free(solver->layers);
     g_free(solver->items);
@@ -236,7 +112,8 @@ static Memo *find_memo(PsStageSolver *solver, const Memo *key)
     return &solver->memos[slot];
 }
 
-static void remember(PsStageSolver *solver, const Memo *memo)
+/* Puts a new one in; returns where it is, until the next is put in. */
+static Memo *remember(PsStageSolver *solver, const Memo *memo)
 {
     if (++solver->n_memos > solver->mask / 2) {
         Memo *old = solver->memos;
@@ -250,7 +127,9 @@ static void remember(PsStageSolver *solver, const Memo *memo)
         }
         g_free(old);
     }
-    *find_memo(solver, memo) = *memo;
+    Memo *slot = find_memo(solver, memo);
+    *slot = *memo;
+    return slot;
 }
 
 /* What TMPC i of layer v costs beyond the stage sums because edges of it cross the border. */
@@ -360,45 +239,94 @@ static gint64 solve(PsStageSolver *solver, const PsStageRun *run, Mode *best_mod
     return best;
 }
 
-/* The fastest TMPC of each layer is the best choice if it fits: true unless costs depend on more
- * than the layer, or the restriction couples layers. */
-static gboolean fastest_is_best(const PsCosts *costs)
-{
-    return costs->same_resync && costs->same_borders &&
-           costs->restrictions.recompute != PS_RECOMPUTE_ALL_OR_NONE;
-}
-
 gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight)
 {
     return sums->min_memory_per_microbatch * in_flight + sums->min_memory_fixed <= solver->memory;
 }
 
-gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+/* The part of load·d that no choice changes. */
+static gint64 common_load(const PsStageRun *run, const PsStageSums *sums)
 {
-    gint64 common = sums->edges + (run->data_parallel - 1) * sums->resync;
+    return sums->edges + (run->data_parallel - 1) * sums->resync;
+}
+
+/* TRUE where no knapsack is needed: the fastest choice fits, or nothing does. */
+static gboolean settle(const PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums,
+                       gint64 *load)
+{
     if (fastest_is_best(solver->costs) &&
         sums->fast_memory_per_microbatch * run->in_flight + sums->fast_memory_fixed <=
             solver->memory) {
-        return sums->fast_time + common;
+        *load = sums->fast_time + common_load(run, sums);
+        return TRUE;
     }
-    if (!ps_stage_may_fit(solver, sums, run->in_flight)) {
-        return PS_KNAPSACK_NONE;
+    *load = PS_KNAPSACK_NONE;
+    return !ps_stage_may_fit(solver, sums, run->in_flight);
+}
+
+static PsBounds relax(const PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    if (solver->relaxation == NULL) {
+        return (PsBounds){0, PS_KNAPSACK_NONE};
     }
-    Memo key = {run->lower,
-                run->upper,
-                run->degree,
-                run->in_flight,
-                solver->costs->same_resync ? 0 : run->data_parallel,
-                0};
-    const Memo *known = find_memo(solver, &key);
-    gint64 time = known->time;
+    PsChoice fastest = {sums->fast_time, sums->fast_memory_per_microbatch * run->in_flight +
+                                             sums->fast_memory_fixed};
+    return ps_relaxation_bounds(solver->relaxation, run->degree, run->in_flight,
+                                ps_downset(solver->downsets, run->lower),
+                                ps_downset(solver->downsets, run->upper), fastest, solver->memory);
+}
+
+/* What is known of the stage's best time: bounds at least. */
+static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    Memo key = {.lower = run->lower,
+                .upper = run->upper,
+                .degree = run->degree,
+                .in_flight = run->in_flight,
+                .data_parallel = solver->costs->same_resync ? 0 : run->data_parallel};
+    Memo *known = find_memo(solver, &key);
     if (known->upper == 0) {
-        Mode mode;
-        time = solve(solver, run, &mode);
-        key.time = time;
-        remember(solver, &key);
+        key.time = relax(solver, run, sums);
+        known = remember(solver, &key);
     }
+    return known;
+}
+
+static gint64 add(gint64 time, gint64 common)
+{
     return time == PS_KNAPSACK_NONE ? PS_KNAPSACK_NONE : time + common;
+}
+
+gint64 ps_stage_load_within(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums,
+                            gint64 cap)
+{
+    gint64 load;
+    if (settle(solver, run, sums, &load)) {
+        return load;
+    }
+    Memo *known = look_up(solver, run, sums);
+    gint64 common = common_load(run, sums);
+    if (known->time.lower != known->time.upper && known->time.lower <= cap - common &&
+        known->time.upper > cap - common) {
+        Mode mode;
+        known->time.lower = known->time.upper = solve(solver, run, &mode);
+    }
+    gboolean within = known->time.upper <= cap - common;
+    return add(within ? known->time.upper : known->time.lower, common);
+}
+
+gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    gint64 load;
+    if (settle(solver, run, sums, &load)) {
+        return load;
+    }
+    Memo *known = look_up(solver, run, sums);
+    if (known->time.lower != known->time.upper) {
+        Mode mode;
+        known->time.lower = known->time.upper = solve(solver, run, &mode);
+    }
+    return add(known->time.upper, common_load(run, sums));
 }
 
 guint *ps_stage_choice(PsStageSolver *solver, const PsStageRun *run, guint *n_layers,
