@@ -73,7 +73,7 @@ static void make_room_for_states(PsKnapsack *knapsack, guint n_states)
     }
 }
 
-static guint cheapest(const PsItem *item)
+guint ps_item_cheapest(const PsItem *item)
 {
     guint best = 0;
     for (guint i = 1; i < item->n_choices; i++) {
@@ -96,7 +96,7 @@ gint64 ps_item_least_memory(const PsItem *item)
 
 guint ps_hull_steps(PsHullStep *steps, guint n, const PsItem *item, guint item_index)
 {
-    guint at = cheapest(item);
+    guint at = ps_item_cheapest(item);
     for (guint order = 0;; order++) {
         const PsChoice *from = &item->choices[at];
         PsHullStep best = {.slope = INFINITY, .item = item_index, .order = order};
@@ -274,7 +274,7 @@ static Start take_cheapest(PsKnapsack *knapsack, const PsItem *items, guint n_it
 {
     Start start = {0};
     for (guint i = 0; i < n_items; i++) {
-        guint best = cheapest(&items[i]);
+        guint best = ps_item_cheapest(&items[i]);
         const PsChoice *choice = &items[i].choices[best];
         gint64 least = ps_item_least_memory(&items[i]);
         start.cost += choice->cost;

@@ -14,6 +14,9 @@ typedef struct {
     const PsChoice *choices; /* non-negative */
 } PsItem;
 
+/* The choice of least cost, of equals the one of least memory. */
+guint ps_item_cheapest(const PsItem *item);
+
 /* A step down the lower convex hull of an item's choices: dearer, smaller. */
 typedef struct {
     double slope; /* cost per unit of memory saved */
@@ -21,7 +24,7 @@ typedef struct {
     guint item, order; /* steps of one item are taken in their order: slopes rise along a hull */
 } PsHullStep;
 
-/* Appends the steps from the item's cheapest choice (of equals the smallest) to n steps; returns
+/* Appends the steps from the item's cheapest choice to n steps; returns
  * how many there are then: at most n_choices - 1 more. */
 guint ps_hull_steps(PsHullStep *steps, guint n, const PsItem *item, guint item_index);
 /* Flattest first, the steps of an item in their order. */

@@ -50,11 +50,13 @@ static guint add_layer(PsHullStep *steps, guint n, const PsLayerCost *layer, gui
         choices[i] =
             (PsChoice){tmpc->time, tmpc->memory_per_microbatch * in_flight + tmpc->memory_fixed};
     }
-    /* Steps start where the stage sums do: at the fastest TMPC, first in the list for that. */
-    PsChoice first = choices[layer->fastest];
-    choices[layer->fastest] = choices[0];
-    choices[0] = first;
     PsItem item = {layer->n_tmpcs, choices};
+    /* The stage sums start from the fastest TMPC; with so many in flight another one as fast may be
+     * smaller. That step is free. */
+    gint64 saved = choices[layer->fastest].memory - choices[ps_item_cheapest(&item)].memory;
+    if (saved > 0) {
+        steps[n++] = (PsHullStep){.memory = saved, .item = v};
+    }
     return ps_hull_steps(steps, n, &item, v);
 }
 
