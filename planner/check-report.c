@@ -86,7 +86,13 @@ static void print_table(const PsCheck *check, PsOutput *output)
     ps_output_printf(output, "TPS estimated %s, replayed %s\n", estimate, simulated);
     g_autofree char *reason = ps_wrap(check->reason, PS_TABLE_WIDTH);
     g_autofree char *verdict = ps_wrap(check->verdict, PS_TABLE_WIDTH);
-    ps_output_printf(output, "%s\n\n%s\n", reason, verdict);
+    ps_output_printf(output, "%s\n\n", reason);
+    if (check->restoration != NULL) {
+        g_autofree char *text = ps_restoration_text(check->restoration);
+        g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
+        ps_output_printf(output, "%s\n\n", wrapped);
+    }
+    ps_output_printf(output, "%s\n", verdict);
 }
 
 static void write_stage(PsJsonWriter *writer, const PsCheckStage *stage)
@@ -118,6 +124,9 @@ void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer)
         write_stage(writer, &check->stages[i]);
     }
     ps_json_end_array(writer);
+    if (check->restoration != NULL) {
+        ps_restoration_write_members(check->restoration, writer);
+    }
     ps_json_put_double(writer, "tolerance", check->tolerance);
     ps_json_put_boolean(writer, "passed", check->passed);
     ps_json_put_string(writer, "verdict", check->verdict);

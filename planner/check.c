@@ -160,6 +160,7 @@ void ps_check_free(PsCheck *check)
     if (check == NULL) {
         return;
     }
+    ps_restoration_free(check->restoration);
     g_free(check->reason);
     g_free(check->verdict);
     g_free(check->stages);
@@ -172,6 +173,16 @@ gboolean ps_check_result(const PsCheck *check, GError **error)
         ps_error(error, PS_ERROR_NEGATIVE, "%s", check->verdict);
     }
     return check->passed;
+}
+
+gboolean ps_check_restore(PsCheck *check, const PsPlan *plan, const PsProfile *profile,
+                          GError **error)
+{
+    if (check->exact) {
+        return TRUE;
+    }
+    check->restoration = ps_restoration_new(plan, profile, error);
+    return check->restoration != NULL;
 }
 
 gboolean ps_check_parse_tolerance(const char *text, double *tolerance, GError **error)

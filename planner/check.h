@@ -1,6 +1,7 @@
 /* Judges the planner's estimate against a replayed run. */
 #pragma once
 
+#include "planner/restoration.h"
 #include "sim/base/json.h"
 #include "sim/base/table.h"
 #include "sim/trace/run.h"
@@ -21,9 +22,10 @@ typedef struct {
 
 typedef struct {
     double estimate_tps_s, simulated_tps_s;
-    double relative_error; /* simulated / estimate - 1: above 0, the planner was an optimist */
-    gboolean exact;        /* the degrees can reach the estimate */
-    char *reason;          /* why estimate and replay agree or differ, in words */
+    double relative_error;      /* simulated / estimate - 1: above 0, the planner was an optimist */
+    gboolean exact;             /* the degrees can reach the estimate */
+    char *reason;               /* why estimate and replay agree or differ, in words */
+    PsRestoration *restoration; /* owned; NULL unless ps_check_restore was asked for it */
     guint n_stages;
     PsCheckStage *stages;
     double memory_bytes; /* M */
@@ -37,6 +39,11 @@ typedef struct {
 PsCheck *ps_check_run(const PsRun *run, double tolerance, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_check_free(PsCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsCheck, ps_check_free)
+
+/* Where the degrees are not nested, adds what would restore the estimate. For the plan of the run.
+ */
+gboolean ps_check_restore(PsCheck *check, const PsPlan *plan, const PsProfile *profile,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The value of --tolerance, a percentage. */
 gboolean ps_check_parse_tolerance(const char *text, double *tolerance,

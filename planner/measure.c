@@ -184,7 +184,8 @@ static void sum_up(const Reader *reader)
         PsMeasuredStage *measured = &reader->measure->stages[stage];
         const gint64 *kinds = reader->kind_ps + stage * PS_N_OPS;
         measured->compute_s =
-            ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] + kinds[PS_OP_RECOMPUTE]);
+            ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] + kinds[PS_OP_WEIGHT] +
+                             kinds[PS_OP_RECOMPUTE]);
         measured->edge_s = ps_ps_to_seconds(kinds[PS_OP_SEND] + kinds[PS_OP_RECEIVE]);
         measured->resync_s = ps_ps_to_seconds(kinds[PS_OP_RESYNC]);
         gint64 busy_ps = 0;
