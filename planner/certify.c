@@ -1,6 +1,7 @@
 #include "planner/certify.h"
 
 #include "planner/planning.h"
+#include "sim/base/log.h"
 #include "sim/base/progress.h"
 #include "sim/replay/replay-plan.h"
 
@@ -125,9 +126,19 @@ PsCertificate *ps_certify(const PsProfile *profile, const PsSetting *setting,
     certificate->candidates = g_ptr_array_new_with_free_func(certified_free);
     PsPlannerOptions nested = *options;
     nested.degrees = PS_DEGREES_NESTED;
-    if (!add_top(certificate, profile, setting, options, n, error) ||
-        (!any_nested(certificate) && !add_top(certificate, profile, setting, &nested, 1, error)) ||
-        !replay_all(certificate, profile, error)) {
+    PsSetting sufficient = *setting;
+    sufficient.in_flight = PS_IN_FLIGHT_SUFFICIENT;
+    if (!add_top(certificate, profile, setting, options, n, error)) {
+        return NULL;
+    }
+    /* Either class may be too narrow for the memory there is. */
+    gboolean known = any_nested(certificate);
+    if ((!known && !add_top(certificate, profile, setting, &nested, 1, NULL)) ||
+        !add_top(certificate, profile, &sufficient, options, 1, NULL)) {
+        ps_note(
+            "not all classes of plans that are sure to reach their estimate have one that fits");
+    }
+    if (!replay_all(certificate, profile, error)) {
         return NULL;
     }
     const PsCertified *first = certificate->candidates->pdata[0];

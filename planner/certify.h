@@ -9,14 +9,15 @@ typedef struct {
 } PsCertified;
 
 typedef struct {
-    GPtrArray *candidates; /* PsCertified, owned: the n best estimates, then the nested optimum */
+    GPtrArray *candidates; /* PsCertified, owned: the n best estimates, then the nested optimum,
+                              then the optimum with sufficient in-flight bounds */
     guint best;            /* the one that replays fastest; of equals, the first */
     double bound_s;        /* the best estimate: no plan replays faster (design section 4) */
 } PsCertificate;
 
-/* Plans the n best candidates and the best nested plan, and replays them all on all cores. A nested
- * plan replays at its estimate, so no plan whose estimate is worse than the nested optimum's can
- * beat it. Errors as of ps_planner_plan. */
+/* Plans the n best candidates, the best nested plan and the best one with sufficient in-flight
+ * bounds, and replays them all on all cores. The last two replay at their estimates, so no plan
+ * whose estimate is worse can beat them. Errors as of ps_planner_plan. */
 PsCertificate *ps_certify(const PsProfile *profile, const PsSetting *setting,
                           const PsPlannerOptions *options, guint n,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -92,7 +92,9 @@ static void print_table(const PsCheck *check, PsOutput *output)
         g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
         ps_output_printf(output, "%s\n\n", wrapped);
     }
-    ps_output_printf(output, "%s\n", verdict);
+    if (check->passed) { /* else it is the error message */
+        ps_output_printf(output, "%s\n", verdict);
+    }
 }
 
 static void write_stage(PsJsonWriter *writer, const PsCheckStage *stage)

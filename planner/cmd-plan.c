@@ -47,8 +47,13 @@ gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, const
                          GError **error)
 {
     g_autoptr(PsOutput) output = NULL;
-    if (!ps_plan_save_if_asked(request, plan, error) ||
-        (output = ps_output_open("-", error)) == NULL) {
+    if (!ps_plan_save_if_asked(request, plan, error)) {
+        return FALSE;
+    }
+    if (g_strcmp0(request->path, "-") == 0) {
+        return TRUE; /* it is on standard output already */
+    }
+    if ((output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);

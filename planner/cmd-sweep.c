@@ -37,6 +37,7 @@ static void options_clear(Options *options)
 {
     ps_setting_options_clear(&options->setting);
     ps_planner_choices_clear(&options->planner);
+    ps_replay_choices_clear(&options->replay);
     g_free(options->threads);
     g_free(options->path);
 }
@@ -51,6 +52,9 @@ static char **split(const char *list, guint *n)
     }
     char **values = g_strsplit(list, ",", -1);
     *n = g_strv_length(values);
+    for (guint i = 0; i < *n; i++) {
+        g_strstrip(values[i]);
+    }
     return values;
 }
 

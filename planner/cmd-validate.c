@@ -31,6 +31,7 @@ static void options_clear(Options *options)
 {
     ps_setting_options_clear(&options->setting);
     ps_planner_choices_clear(&options->planner);
+    ps_replay_choices_clear(&options->replay);
     g_free(options->folder);
     g_free(options->tolerance);
     g_free(options->format);
@@ -43,7 +44,7 @@ static void print_json(const PsRehearsal *rehearsal, const PsProfile *profile, P
     g_autoptr(PsJsonWriter) writer = ps_json_writer_new(output);
     ps_json_begin_object(writer, NULL);
     ps_json_begin_object(writer, "plan");
-    ps_plan_write_members(rehearsal->plan, profile, estimate, writer);
+    ps_plan_write_members(rehearsal->plan, profile, profile->path, estimate, writer);
     ps_json_end_object(writer);
     ps_json_begin_object(writer, "check");
     ps_check_write_members(rehearsal->check, writer);

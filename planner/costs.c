@@ -66,7 +66,7 @@ static void add_layer_totals(const PsCosts *costs, const PsLayer *layer, guint m
 
 static void choose_quanta(PsCosts *costs)
 {
-    guint most = MIN(costs->setting.devices, costs->setting.microbatches);
+    guint most = costs->most_in_flight;
     double time_s = 0, memory_bytes = costs->setting.memory_bytes;
     for (guint v = 0; v < costs->profile->n_layers; v++) {
         add_layer_totals(costs, &costs->profile->layers[v], most, &time_s, &memory_bytes);
@@ -238,6 +238,10 @@ PsCosts *ps_costs_new(const PsProfile *profile, const PsSetting *setting,
     PsCosts *costs = g_new0(PsCosts, 1);
     costs->profile = profile;
     costs->setting = *setting;
+    costs->most_in_flight = MIN(setting->devices, setting->microbatches);
+    if (setting->in_flight == PS_IN_FLIGHT_SUFFICIENT) {
+        costs->most_in_flight *= 2; /* each stage adds less than 2·d to u */
+    }
     costs->restrictions = *restrictions;
     choose_quanta(costs);
     costs->memory = (gint64)floor(setting->memory_bytes / costs->memory_quantum_bytes);

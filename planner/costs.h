@@ -59,7 +59,8 @@ typedef struct {
     PsSetting setting;
     PsRestrictions restrictions;
     double time_quantum_s, memory_quantum_bytes;
-    gint64 memory; /* M */
+    gint64 memory;        /* M */
+    guint most_in_flight; /* no stage can ask for a larger y, nor be given a larger d */
     guint n_degrees;
     guint *degrees;      /* tensor-parallel degrees met in the profile, ascending, at most K */
     PsLayerCost *layers; /* [n_layers][n_degrees] */

@@ -8,6 +8,13 @@
 /* Row i of a run's CSV stands at this line: below the header, and no field holds a line break. */
 #define LINE_OF(i) ((i) + 2)
 
+/* Ops that every microbatch must have the same number of. */
+typedef struct {
+    gint64 n_ops, n_of_batches; /* the latter belong to no microbatch */
+    gint64 sum;                 /* of their microbatches */
+    guint last_row;
+} Group;
+
 typedef struct {
     const PsRun *run;
     PsMeasure *measure;
@@ -20,6 +27,8 @@ typedef struct {
      * the stage has any, since ops that take no time leave no row. */
     gint64 *ends[2];
     gboolean *any[2];
+    Group
+        *groups; /* [n_stages][PS_N_OPS][n_stages + 1]: by stage, kind, and stage of the peer + 1 */
 } Reader;
 
 enum { FORWARD, BACKWARD };
@@ -59,6 +68,49 @@ static gboolean add_to_stream(Reader *reader, const PsTraceOp *op, guint row, GE
     reader->window_ps[stream] += inside;
     reader->kind_ps[op->stage * PS_N_OPS + op->kind] += inside;
     reader->measure->makespan_ps = MAX(reader->measure->makespan_ps, op->end_ps);
+    return TRUE;
+}
+
+static guint stage_of_lane(const PsRunSummary *summary, gint64 lane)
+{
+    guint stage = summary->n_stages - 1;
+    while (summary->stages[stage].first_lane > lane) {
+        stage--;
+    }
+    return stage;
+}
+
+static void add_to_group(Reader *reader, const PsTraceOp *op, guint row)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    guint peer = op->peer < 0 ? 0 : 1 + stage_of_lane(summary, op->peer);
+    Group *group =
+        &reader->groups[(op->stage * PS_N_OPS + op->kind) * (summary->n_stages + 1) + peer];
+    group->n_ops++;
+    group->n_of_batches += op->microbatch < 0;
+    group->sum += op->microbatch;
+    group->last_row = row;
+}
+
+/* A row that was dropped, or given to another microbatch, shows in the count or in the sum. */
+static gboolean groups_are_whole(const Reader *reader, GError **error)
+{
+    guint n_stages = reader->measure->n_stages;
+    gint64 n = reader->n_microbatches;
+    for (guint i = 0; i < n_stages * PS_N_OPS * (n_stages + 1); i++) {
+        const Group *group = &reader->groups[i];
+        gint64 each = group->n_ops / n;
+        gboolean whole = group->n_ops == each * n && group->sum == each * (n * (n - 1) / 2);
+        if (group->n_ops == group->n_of_batches || whole) {
+            continue;
+        }
+        guint stage = i / (n_stages + 1) / PS_N_OPS, kind = i / (n_stages + 1) % PS_N_OPS;
+        fail(reader, "trace.csv", group->last_row, error,
+             "the last %s of stage %u with this peer: not every microbatch has the same number of "
+             "them",
+             ps_op_names[kind], stage);
+        return FALSE;
+    }
     return TRUE;
 }
 
@@ -115,6 +167,7 @@ static gboolean read_ops(Reader *reader, GError **error)
         if (!add_to_stream(reader, op, i, error) || !add_to_microbatch(reader, op, i, error)) {
             return FALSE;
         }
+        add_to_group(reader, op, i);
     }
     return TRUE;
 }
@@ -183,9 +236,8 @@ static void sum_up(const Reader *reader)
     for (guint stage = 0; stage < summary->n_stages; stage++) {
         PsMeasuredStage *measured = &reader->measure->stages[stage];
         const gint64 *kinds = reader->kind_ps + stage * PS_N_OPS;
-        measured->compute_s =
-            ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] + kinds[PS_OP_WEIGHT] +
-                             kinds[PS_OP_RECOMPUTE]);
+        measured->compute_s = ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] +
+                                               kinds[PS_OP_WEIGHT] + kinds[PS_OP_RECOMPUTE]);
         measured->edge_s = ps_ps_to_seconds(kinds[PS_OP_SEND] + kinds[PS_OP_RECEIVE]);
         measured->resync_s = ps_ps_to_seconds(kinds[PS_OP_RESYNC]);
         gint64 busy_ps = 0;
@@ -223,8 +275,11 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .n_microbatches = summary->microbatches_simulated,
                      .ends = {ends, ends + n_cells},
                      .any = {any, any + summary->n_stages}};
+    g_autofree Group *groups =
+        g_new0(Group, summary->n_stages * PS_N_OPS * (summary->n_stages + 1));
+    reader.groups = groups;
     if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
-        !read_memory(&reader, error)) {
+        !groups_are_whole(&reader, error) || !read_memory(&reader, error)) {
         return NULL;
     }
     sum_up(&reader);

@@ -37,7 +37,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         return FALSE;
     }
     /* Takes longer than the search for the plan itself; scripts can ask for it. */
-    if (request->format == PS_FORMAT_TABLE && !ps_plan_is_nested(plan)) {
+    if (request->format == PS_FORMAT_TABLE && !ps_plan_is_replayable(plan)) {
         name_nested(planning, layout, plan);
     }
     return TRUE;

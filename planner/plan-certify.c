@@ -9,18 +9,35 @@
 static void print_summary(const PsCertificate *certificate, PsOutput *output)
 {
     const PsCertified *best = certificate->candidates->pdata[certificate->best];
-    const PsCertified *free_best = certificate->candidates->pdata[0];
+    const PsCertified *first = certificate->candidates->pdata[0];
     g_autofree char *replayed = ps_quantity_format(PS_SECONDS, best->replayed_tps_s);
-    g_autofree char *other = ps_quantity_format(PS_SECONDS, free_best->replayed_tps_s);
+    g_autofree char *other = ps_quantity_format(PS_SECONDS, first->replayed_tps_s);
     g_autofree char *bound = ps_quantity_format(PS_SECONDS, certificate->bound_s);
-    g_autofree char *text = g_strdup_printf(
-        "Candidate %u replays in %s per microbatch, %.1f %% faster than the best estimate's plan, "
-        "which replays in %s. No plan can replay faster than %s, the best estimate: this one is "
-        "at most %.1f %% from the best possible.",
-        certificate->best + 1, replayed,
-        100 * (1 - best->replayed_tps_s / free_best->replayed_tps_s), other, bound,
-        100 * (best->replayed_tps_s / certificate->bound_s - 1));
-    g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
+    double gain = 1 - best->replayed_tps_s / first->replayed_tps_s;
+    double distance = best->replayed_tps_s / certificate->bound_s - 1;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_printf(text, "Candidate %u replays fastest, in %s per microbatch",
+                    certificate->best + 1, replayed);
+    if (certificate->best > 0) {
+        g_string_append_printf(text,
+                               ": %.1f %% faster than the plan of the best estimate, which "
+                               "replays in %s",
+                               100 * gain, other);
+    }
+    g_string_append(text, ". ");
+    if (distance < 1e-9) {
+        g_string_append_printf(text,
+                               "That is the best estimate, %s: under the planner's "
+                               "assumptions (--assume piper) no plan is faster.",
+                               bound);
+    } else {
+        g_string_append_printf(text,
+                               "Under the planner's assumptions (--assume piper) no plan is "
+                               "faster than the best estimate, %s: this one is at most "
+                               "%.1f %% from the best possible.",
+                               bound, 100 * distance);
+    }
+    g_autofree char *wrapped = ps_wrap(text->str, PS_TABLE_WIDTH);
     ps_output_printf(output, "\n%s\n", wrapped);
 }
 

@@ -160,8 +160,8 @@ static void write_plan(const Verdict *verdict, PsJsonWriter *writer)
         return;
     }
     ps_json_begin_object(writer, "plan");
-    ps_plan_write_members(verdict->evaluation->plan, verdict->request->profile, verdict->estimate,
-                          writer);
+    ps_plan_write_members(verdict->evaluation->plan, verdict->request->profile,
+                          verdict->request->profile->path, verdict->estimate, writer);
     ps_json_end_object(writer);
 }
 

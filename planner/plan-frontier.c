@@ -84,11 +84,15 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     if (!find(request->argument, &i, error)) {
         return FALSE;
     }
+    if (request->path != NULL) {
+        ps_error(error, PS_ERROR_USAGE,
+                 "--frontier gives rows and no plan for -o (expected --format csv > FILE)");
+        return FALSE;
+    }
     g_autoptr(GPtrArray) points =
         frontiers[i].points(request->profile, &request->setting, &request->options, error);
     g_autoptr(PsOutput) output = NULL;
-    if (points == NULL ||
-        (output = ps_output_open(request->path != NULL ? request->path : "-", error)) == NULL) {
+    if (points == NULL || (output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
     g_autoptr(PsTable) table = ps_table_new(frontiers[i].columns, frontiers[i].n_columns);

@@ -19,6 +19,7 @@ static const struct {
     {{"stages", "stages", TRUE}, 0},
     {{"devices_used", "devices", TRUE}, 0},
     {{"nested", "nested", FALSE}, 0},
+    {{"in_flight", "bounds", FALSE}, 0},
     {{"data_parallel", "d", FALSE}, SCRIPTS},
     {{"tensor_parallel", "t", FALSE}, SCRIPTS},
     {{"remark", "remark", FALSE}, SCRIPTS},
@@ -88,6 +89,7 @@ void ps_plan_list_add(PsPlanList *list, const PsListedPlan *listed)
     ps_table_int(table, listed->plan->n_stages);
     ps_table_int(table, estimate->devices_used);
     ps_table_cell(table, ps_plan_is_nested(listed->plan) ? "yes" : "no", NULL);
+    ps_table_cell(table, ps_in_flight_names[listed->plan->setting.in_flight], NULL);
     add_degrees(list, listed);
 }
 

@@ -1,6 +1,7 @@
 #include "planner/plan-report.h"
 
 #include "planner/cycle-time.h"
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 
 static const PsColumn columns[] = {
@@ -39,7 +40,7 @@ static void print_cycle_time(const PsPlan *plan, const PsProfile *profile,
                              const PsEstimate *estimate, PsOutput *output)
 {
     g_autoptr(PsWorkload) workload =
-        ps_plan_is_nested(plan) ? NULL : ps_workload_from_plan(plan, profile, NULL);
+        ps_plan_is_replayable(plan) ? NULL : ps_workload_from_plan(plan, profile, NULL);
     if (workload == NULL) {
         return;
     }
@@ -74,6 +75,9 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
                               : "not proven optimal";
     }
     ps_output_printf(output, "%s\n", claim);
+    if (plan->setting.in_flight == PS_IN_FLIGHT_SUFFICIENT) {
+        ps_output_puts(output, "in-flight bounds sufficient: a run reaches this TPS\n");
+    }
     print_cycle_time(plan, profile, estimate, output);
     ps_output_puts(output, "\n");
 }
@@ -108,12 +112,12 @@ static void add_row(PsTable *table, const PsPlan *plan, const PsProfile *profile
     ps_table_cell(table, both, NULL);
 }
 
-static void write_json(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                       PsOutput *output)
+static void write_json(const PsPlan *plan, const PsProfile *profile, const char *profile_path,
+                       const PsEstimate *estimate, PsOutput *output)
 {
     g_autoptr(PsJsonWriter) writer = ps_json_writer_new(output);
     ps_json_begin_object(writer, NULL);
-    ps_plan_write_members(plan, profile, estimate, writer);
+    ps_plan_write_members(plan, profile, profile_path, estimate, writer);
     ps_json_end_object(writer);
 }
 
@@ -121,7 +125,7 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
                     const char *claim, PsFormat format, PsOutput *output)
 {
     if (format == PS_FORMAT_JSON) {
-        write_json(plan, profile, estimate, output);
+        write_json(plan, profile, profile->path, estimate, output);
         return;
     }
     gboolean people = format == PS_FORMAT_TABLE;
@@ -143,11 +147,19 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
 gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                       const char *path, GError **error)
 {
+    if (g_str_equal(profile->path, "-")) {
+        ps_error(error, PS_ERROR_USAGE,
+                 "a plan names its profile, and standard input cannot be found again (expected a "
+                 "profile in a file)");
+        return FALSE;
+    }
     g_autoptr(PsOutput) output = ps_output_open(path, error);
     if (output == NULL) {
         return FALSE;
     }
-    write_json(plan, profile, estimate, output);
+    g_autofree char *folder = g_path_get_dirname(path);
+    g_autofree char *profile_path = ps_path_from(folder, profile->path);
+    write_json(plan, profile, profile_path, estimate, output);
     return ps_output_commit(output, error);
 }
 

@@ -9,7 +9,7 @@
 void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                     const char *claim, PsFormat format, PsOutput *output);
 
-/* Writes the plan file. */
+/* Writes the plan file; it names the profile as seen from its own folder. */
 gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                       const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

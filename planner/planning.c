@@ -66,7 +66,9 @@ PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
         ps_error(error, PS_ERROR_NEGATIVE, "%s: %s", planning->costs->profile->path, why);
         return NULL;
     }
-    return planning->options.degrees == PS_DEGREES_ANY ? prefer_nested(planning, layout) : layout;
+    gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
+                        planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
+    return optimist ? prefer_nested(planning, layout) : layout;
 }
 
 PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)

@@ -33,12 +33,25 @@ static guint find_misfit(const PsRunSummary *summary)
     return G_MAXUINT;
 }
 
+gboolean ps_run_is_replayable(const PsRunSummary *summary)
+{
+    const char *rule = g_hash_table_lookup(summary->settings, "in-flight");
+    return summary->nested || g_strcmp0(rule, ps_in_flight_names[PS_IN_FLIGHT_SUFFICIENT]) == 0;
+}
+
 static void add_degrees(GString *text, const PsRunSummary *summary)
 {
     if (summary->nested) {
         g_string_append(text, "exact: the data-parallel degrees are nested (they run one way and "
                               "each divides its larger neighbour), so in-flight bounds y = "
                               "ceil(s/d) are enough to reach the estimate.");
+        return;
+    }
+    if (ps_run_is_replayable(summary)) {
+        g_string_append(text,
+                        "exact: the in-flight bounds are sufficient (y = 1 + ceil(u/d), u the "
+                        "microbatches that the stage after wants in flight), so whatever "
+                        "the degrees, the estimate is reached.");
         return;
     }
     g_string_append(text, "optimistic: the data-parallel degrees are not nested (");

@@ -3,6 +3,9 @@
 
 #include "sim/trace/run.h"
 
+/* Whether the degrees and in-flight bounds of the run are sure to reach the estimate. */
+gboolean ps_run_is_replayable(const PsRunSummary *summary);
+
 /* Sentences on the degrees (can they reach the estimate at all, and if not, where they break the
  * rule) and on the switches that are not on the planner's side. Caller frees. */
 char *ps_reason(const PsRunSummary *summary);

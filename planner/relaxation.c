@@ -11,17 +11,14 @@ typedef struct {
 
 struct PsRelaxation {
     const PsCosts *costs;
-    guint most_in_flight;
-    Order **orders; /* [n_degrees][most_in_flight + 1], made when first asked for */
+    Order **orders; /* [n_degrees][costs->most_in_flight + 1], made when first asked for */
 };
 
 PsRelaxation *ps_relaxation_new(const PsCosts *costs)
 {
     PsRelaxation *relaxation = g_new0(PsRelaxation, 1);
     relaxation->costs = costs;
-    relaxation->most_in_flight = MIN(costs->setting.devices, costs->setting.microbatches);
-    relaxation->orders =
-        g_new0(Order *, (gsize)costs->n_degrees * (relaxation->most_in_flight + 1));
+    relaxation->orders = g_new0(Order *, (gsize)costs->n_degrees * (costs->most_in_flight + 1));
     return relaxation;
 }
 
@@ -30,7 +27,7 @@ void ps_relaxation_free(PsRelaxation *relaxation)
     if (relaxation == NULL) {
         return;
     }
-    gsize n = (gsize)relaxation->costs->n_degrees * (relaxation->most_in_flight + 1);
+    gsize n = (gsize)relaxation->costs->n_degrees * (relaxation->costs->most_in_flight + 1);
     for (gsize i = 0; i < n; i++) {
         if (relaxation->orders[i] != NULL) {
             g_free(relaxation->orders[i]->steps);
@@ -81,7 +78,7 @@ static Order *make_order(const PsCosts *costs, guint degree, guint in_flight)
 static const Order *order_for(PsRelaxation *relaxation, guint degree, guint in_flight)
 {
     Order **order =
-        &relaxation->orders[(gsize)degree * (relaxation->most_in_flight + 1) + in_flight];
+        &relaxation->orders[(gsize)degree * (relaxation->costs->most_in_flight + 1) + in_flight];
     if (*order == NULL) {
         *order = make_order(relaxation->costs, degree, in_flight);
     }

@@ -9,6 +9,8 @@ typedef __int128 Wide;
 /* One way to lay out a downset. */
 typedef struct {
     guint sum_data_parallel, devices;
+    guint in_flight; /* y of the first stage */
+    guint window;    /* microbatches that it keeps from earlier stages: s or u */
     guint n_stages;
     double squares;         /* sum of squared loads */
     gint64 load;            /* load·d of the first stage */
@@ -29,6 +31,7 @@ struct PsSearch {
     PsStageSolver *solver;
     PsStageWalk *walk;
     PsDegrees degrees;
+    gboolean least_d_is_best; /* on top of a given layout, of those within the threshold */
     guint n_shapes;
     Transition *transitions; /* those of shape i are [first_transition[i] ..], smallest d first */
     guint *first_transition; /* [n_shapes + 1] */
@@ -117,6 +120,8 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
     search->most_devices = g_new(guint, downsets->n_downsets);
     search->degrees = degrees;
     search->devices = costs->setting.devices;
+    search->least_d_is_best =
+        degrees == PS_DEGREES_ANY && costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
     search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
     list_transitions(search);
     gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
@@ -201,7 +206,8 @@ static void apply_threshold(PsSearch *search, PsThreshold threshold)
 /* TRUE if a is at least as good as b for every continuation. */
 static gboolean dominates(const PsSearch *search, const Entry *a, const Entry *b)
 {
-    if (a->sum_data_parallel > b->sum_data_parallel || a->devices > b->devices) {
+    if (a->sum_data_parallel > b->sum_data_parallel || a->devices > b->devices ||
+        a->window > b->window) {
         return FALSE;
     }
     if (!search->break_ties || a->sum_data_parallel < b->sum_data_parallel ||
@@ -240,12 +246,24 @@ static gboolean hopeless(const PsSearch *search, const GArray *front, const Entr
         }
         gboolean equal = other->sum_data_parallel == entry->sum_data_parallel &&
                          other->devices == entry->devices;
-        if (other->devices <= entry->devices &&
+        if (other->devices <= entry->devices && other->window <= entry->window &&
             !(search->break_ties && equal && entry->n_stages <= other->n_stages)) {
             return TRUE;
         }
     }
     return FALSE;
+}
+
+/* Adds the numbers of a stage with d replicas to those of the stages after it. */
+static void count_stage(const PsSearch *search, Entry *entry, guint d, guint t)
+{
+    entry->in_flight = 1 + (entry->window + d - 1) / d;
+    entry->sum_data_parallel += d;
+    entry->devices += d * t;
+    entry->n_stages++;
+    entry->window = search->costs->setting.in_flight == PS_IN_FLIGHT_PIPER
+                        ? entry->sum_data_parallel
+                        : entry->in_flight * d;
 }
 
 /* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
@@ -299,20 +317,23 @@ static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageS
     guint most_sum = MIN(search->devices, costs->setting.microbatches);
     for (const Transition *next = rest->first; next < rest->end; next++) {
         guint d = costs->divisors[next->divisor];
-        Entry entry = {.sum_data_parallel = rest->entry->sum_data_parallel + d,
-                       .devices = rest->entry->devices + d * costs->degrees[stage->degree],
-                       .n_stages = rest->entry->n_stages + 1};
+        Entry entry = {.sum_data_parallel = rest->entry->sum_data_parallel,
+                       .devices = rest->entry->devices,
+                       .window = rest->entry->window,
+                       .n_stages = rest->entry->n_stages};
+        count_stage(search, &entry, d, costs->degrees[stage->degree]);
         if (entry.sum_data_parallel > most_sum ||
             entry.devices > search->most_devices[stage->upper]) {
             return; /* a larger d is worse in both */
         }
         GArray *front = front_at(search, stage->upper, next->shape);
-        if (hopeless(search, front, &entry) || excluded(search, stage, d)) {
+        if (entry.window > costs->setting.microbatches || hopeless(search, front, &entry) ||
+            excluded(search, stage, d)) {
             continue;
         }
         PsStageRun run = *stage;
         run.data_parallel = d;
-        run.in_flight = (entry.sum_data_parallel + d - 1) / d;
+        run.in_flight = entry.in_flight;
         gint64 cap = search->caps[next->divisor];
         entry.load = ps_stage_load_within(search->solver, &run, sums, cap);
         if (entry.load > cap) {
@@ -329,8 +350,8 @@ static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageS
         entry.data_parallel = d;
         entry.degree = stage->degree;
         add_entry(search, front, &entry);
-        if (search->degrees == PS_DEGREES_ANY) {
-            return; /* a larger d would be dominated */
+        if (search->least_d_is_best) {
+            return; /* a larger one would be dominated */
         }
     }
 }
@@ -430,8 +451,7 @@ static PsLayout *trace_layout(const PsSearch *search)
     guint n_found = layout->n_stages - n_fixed;
     for (guint i = 0; i < n_found; i++) {
         guint d = entry->data_parallel;
-        layout->runs[i] = (PsStageRun){entry->lower, upper, entry->degree, d,
-                                       (entry->sum_data_parallel + d - 1) / d};
+        layout->runs[i] = (PsStageRun){entry->lower, upper, entry->degree, d, entry->in_flight};
         layout->loads[i] = entry->load;
         upper = entry->lower;
         entry = &g_array_index(front_at(search, upper, entry->rest_shape), Entry, entry->rest);
@@ -469,9 +489,7 @@ static gboolean begin(PsSearch *search)
         if (shape == PS_NO_SHAPE || subspace->base->loads[stage] > search->caps[divisor]) {
             return FALSE;
         }
-        entry.sum_data_parallel += run->data_parallel;
-        entry.devices += run->data_parallel * search->costs->degrees[run->degree];
-        entry.n_stages++;
+        count_stage(search, &entry, run->data_parallel, search->costs->degrees[run->degree]);
         entry.squares += load * load;
     }
     guint start = subspace != NULL ? start_downset(subspace) : 0;

@@ -2,11 +2,12 @@
  * over downsets from the sink finds the best way to lay a downset out with every load within T;
  * bisection over T ends with a certificate.
  *
- * A partial layout matters to the stages before it only through s (sum of d) and the devices used,
- * and less of each is never worse (y = ceil(s/d) can only fall). So each downset keeps its
- * Pareto front of (s, devices), one for each shape of the degrees so far where these are restricted
- * to a class. Where they are not, a stage on top of a front entry needs only the least d that stays
- * within T, since a larger one costs more of both. */
+ * A partial layout matters to the stages before it only through the microbatches it wants in flight
+ * (s, the sum of d; or u, see plan.h), s, and the devices used, and less of each is never worse
+ * (y can only fall). So each downset keeps its
+ * Pareto front of these, one for each shape of the degrees so far where these are restricted
+ * to a class. Where they are not and bounds are Piper's, a stage on top of a front entry needs only
+ * the least d that stays within T, since a larger one costs more of each. */
 #pragma once
 
 #include "planner/degrees.h"

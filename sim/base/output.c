@@ -196,3 +196,25 @@ char *ps_sha256(const char *data, gsize length)
 {
     return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)data, length);
 }
+
+char *ps_path_from(const char *folder, const char *path)
+{
+    if (g_path_is_absolute(path)) {
+        return g_strdup(path);
+    }
+    g_autofree char *from = g_canonicalize_filename(folder, NULL);
+    g_autofree char *to = g_canonicalize_filename(path, NULL);
+    g_auto(GStrv) ups = g_strsplit(from + 1, "/", -1);
+    g_auto(GStrv) downs = g_strsplit(to + 1, "/", -1);
+    guint common = 0;
+    while (ups[common] != NULL && downs[common] != NULL &&
+           g_str_equal(ups[common], downs[common])) {
+        common++;
+    }
+    GString *relative = g_string_new(NULL);
+    for (char **up = ups + common; *up != NULL && **up != '\0'; up++) {
+        g_string_append(relative, "../");
+    }
+    g_autofree char *rest = g_strjoinv("/", downs + common);
+    return g_string_free(g_string_append(relative, rest), FALSE);
+}

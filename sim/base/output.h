@@ -30,3 +30,7 @@ char *ps_read_file(const char *path, gsize *length, GError **error) G_GNUC_WARN_
 
 /* SHA-256 of bytes in hex. Caller frees. */
 char *ps_sha256(const char *data, gsize length);
+
+/* A path to the same file as `path`, seen from `folder`: "../models/p.json". Both are taken from
+ * the current folder; an absolute path is returned as it is. Caller frees. */
+char *ps_path_from(const char *folder, const char *path);

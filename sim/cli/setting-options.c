@@ -1,5 +1,6 @@
 #include "sim/cli/setting-options.h"
 
+#include "sim/base/suggest.h"
 #include "sim/base/units.h"
 #include "sim/topo/topology.h"
 
@@ -16,8 +17,10 @@ GOptionEntry *ps_setting_entries(PsSettingOptions *options)
          "Bandwidth of one device to the outside", "RATE"},
         {"microbatches", 0, 0, G_OPTION_ARG_STRING, &options->microbatches,
          "Microbatches per batch", "N"},
-        {"time-unit", 0, 0, G_OPTION_ARG_STRING, &options->time_unit,
-         "Unit of the profile's times", "s|ms"},
+        {"in-flight", 0, 0, G_OPTION_ARG_STRING, &options->in_flight,
+         "Bounds: Piper's, or such that runs keep up", "piper|sufficient"},
+        {"time-unit", 0, 0, G_OPTION_ARG_STRING, &options->time_unit, "Unit of the profile's times",
+         "s|ms"},
         G_OPTION_ENTRY_NULL,
     };
     return g_memdup2(entries, sizeof entries);
@@ -30,6 +33,7 @@ void ps_setting_options_clear(PsSettingOptions *options)
     g_free(options->memory);
     g_free(options->bandwidth);
     g_free(options->microbatches);
+    g_free(options->in_flight);
     g_free(options->time_unit);
 }
 
@@ -42,7 +46,7 @@ PsProfile *ps_setting_load_profile(const PsSettingOptions *options, const char *
 PsSetting ps_setting_of_profile(const PsProfile *profile)
 {
     return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
+                       profile->microbatches, PS_IN_FLIGHT_PIPER};
 }
 
 static gboolean apply_count(const char *option, const char *text, guint *count, GError **error)
@@ -79,6 +83,21 @@ static gboolean apply_quantity(const char *option, PsDimension dimension, const 
     return TRUE;
 }
 
+static gboolean apply_in_flight(const char *text, PsSetting *setting, GError **error)
+{
+    for (guint i = 0; text != NULL && i < PS_N_IN_FLIGHT; i++) {
+        if (g_str_equal(text, ps_in_flight_names[i])) {
+            setting->in_flight = i;
+            return TRUE;
+        }
+    }
+    if (text != NULL) {
+        g_autofree char *hint = ps_suggest_text(text, ps_in_flight_names);
+        ps_error(error, PS_ERROR_USAGE, "--in-flight: unknown value '%s'%s", text, hint);
+    }
+    return text == NULL;
+}
+
 static gboolean apply_topology(const char *text, PsSetting *setting, GError **error)
 {
     if (text == NULL) {
@@ -99,6 +118,7 @@ gboolean ps_setting_apply(const PsSettingOptions *options, PsSetting *setting, G
 {
     return apply_count("devices", options->devices, &setting->devices, error) &&
            apply_count("microbatches", options->microbatches, &setting->microbatches, error) &&
+           apply_in_flight(options->in_flight, setting, error) &&
            apply_topology(options->topology, setting, error) &&
            apply_quantity("memory", PS_BYTES, options->memory, &setting->memory_bytes, error) &&
            apply_quantity("bandwidth", PS_BYTES_PER_S, options->bandwidth,

@@ -1,12 +1,12 @@
 /* The options that say which cluster a plan is for: --topology, --devices, --memory, --bandwidth,
- * --microbatches, and --time-unit for the profile. */
+ * --microbatches, --in-flight, and --time-unit for the profile. */
 #pragma once
 
 #include "sim/cli/options.h"
 #include "sim/plan/plan.h"
 
 typedef struct {
-    char *topology, *devices, *memory, *bandwidth, *microbatches, *time_unit;
+    char *topology, *devices, *memory, *bandwidth, *microbatches, *in_flight, *time_unit;
 } PsSettingOptions;
 
 /* Entries that fill `options`, for ps_options_parse. Caller frees with g_free. */

@@ -376,7 +376,9 @@ static void read_sets(Loader *loader, PsLayer *layer)
         ps_json_leave(reader);
     }
     if (!ps_json_failed(reader)) {
-        qsort(layer->sets, layer->n_sets, sizeof *layer->sets, compare_sets);
+        if (layer->n_sets > 0) {
+            qsort(layer->sets, layer->n_sets, sizeof *layer->sets, compare_sets);
+        }
         if (layer->n_sets == 0 || layer->sets[0].degree != 1) {
             ps_json_fail(reader, NULL, "has no TMPC for one device (expected a key \"1\")");
         }

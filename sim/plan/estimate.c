@@ -5,7 +5,7 @@
  *     edge    = (sum over edges (u,v) entering S of 2 (c(u,v) + c_fw_v(u))
  *              + sum over edges (v,x) leaving  S of 2 (c(v,x) + c_bw_v(x))) / (d B)
  *     resync  = sum of 4 (d-1) w_v / (d N B)
- *     memory  = sum of a_v y + b_v,  y = ceil(s / d), s = sum of d from S to the last stage
+ *     memory  = sum of a_v y + b_v,  y by the setting's rule (plan.h)
  *
  * The 2 is the activation forward and its gradient back, the 4 an all-reduce of the gradients as a
  * parameter server does it. */
@@ -50,12 +50,11 @@ static double border_bytes(const PsProfile *profile, guint layer_index, const Ps
 }
 
 static PsStageEstimate estimate_stage(const PsPlan *plan, const PsProfile *profile,
-                                      const PsStage *stage, guint64 later_degrees,
+                                      const PsStage *stage, guint64 in_flight,
                                       const guint *stage_of)
 {
     const PsSetting *setting = &plan->setting;
     double d = stage->data_parallel;
-    guint64 in_flight = (later_degrees + stage->data_parallel - 1) / stage->data_parallel;
     double time_s = 0, border = 0, weight = 0, memory = 0;
     for (guint i = 0; i < stage->n_layers; i++) {
         const PsTmpc *tmpc = ps_stage_tmpc(stage, profile, i);
@@ -82,11 +81,15 @@ PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile)
     PsEstimate *estimate = g_new0(PsEstimate, 1);
     estimate->stages = g_new0(PsStageEstimate, plan->n_stages);
     guint64 devices = 0, degrees = 0;
+    guint64 window = 0; /* s or u of the stages so far */
     for (guint i = plan->n_stages; i-- > 0;) {
         const PsStage *stage = &plan->stages[i];
         degrees += stage->data_parallel;
         devices += (guint64)stage->data_parallel * stage->tensor_parallel;
-        estimate->stages[i] = estimate_stage(plan, profile, stage, degrees, stage_of);
+        guint64 in_flight = 1 + (window + stage->data_parallel - 1) / stage->data_parallel;
+        window = plan->setting.in_flight == PS_IN_FLIGHT_PIPER ? degrees
+                                                               : in_flight * stage->data_parallel;
+        estimate->stages[i] = estimate_stage(plan, profile, stage, in_flight, stage_of);
         if (estimate->stages[i].tps_s >= estimate->tps_s) {
             estimate->tps_s = estimate->stages[i].tps_s;
             estimate->bottleneck = i;

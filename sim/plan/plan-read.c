@@ -189,10 +189,25 @@ static void read_origin(PsJsonReader *reader, PsPlanOrigin *origin)
     }
 }
 
+PsInFlight ps_in_flight_read(PsJsonReader *reader, const char *key)
+{
+    if (!ps_json_has(reader, key)) {
+        return PS_IN_FLIGHT_PIPER;
+    }
+    const char *name = ps_json_string(reader, key);
+    for (guint i = 0; i < PS_N_IN_FLIGHT; i++) {
+        if (g_str_equal(name, ps_in_flight_names[i])) {
+            return i;
+        }
+    }
+    ps_json_fail(reader, key, "is \"%s\" (expected piper or sufficient)", name);
+    return PS_IN_FLIGHT_PIPER;
+}
+
 static void read_settings(PsJsonReader *reader, PsPlanFile *file)
 {
-    static const char *const keys[] = {"devices", "memory_bytes", "bandwidth_bytes_per_s",
-                                       "microbatches", NULL};
+    static const char *const keys[] = {"devices",      "memory_bytes", "bandwidth_bytes_per_s",
+                                       "microbatches", "in_flight",    NULL};
     file->has_setting = enter_optional(reader, "settings", keys);
     if (file->has_setting) {
         PsSetting *setting = &file->setting;
@@ -200,6 +215,7 @@ static void read_settings(PsJsonReader *reader, PsPlanFile *file)
         setting->memory_bytes = ps_json_double(reader, "memory_bytes", 1, 1e18);
         setting->bandwidth_bytes_per_s = ps_json_double(reader, "bandwidth_bytes_per_s", 1, 1e18);
         setting->microbatches = (guint)ps_json_int(reader, "microbatches", 1, MAX_MICROBATCHES);
+        setting->in_flight = ps_in_flight_read(reader, "in_flight");
         ps_json_leave(reader);
     }
 }

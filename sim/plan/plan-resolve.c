@@ -303,7 +303,7 @@ static gboolean check_estimate(const Resolver *resolver, const PsPlan *plan, GEr
 static PsSetting setting_of(const PsPlanFile *file, const PsProfile *profile)
 {
     PsSetting own = {profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                     profile->microbatches};
+                     profile->microbatches, PS_IN_FLIGHT_PIPER};
     return file->has_setting ? file->setting : own;
 }
 

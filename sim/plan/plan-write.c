@@ -39,10 +39,10 @@ static void write_estimate(const PsPlan *plan, const PsEstimate *estimate, PsJso
     ps_json_end_object(writer);
 }
 
-static void write_profile(const PsProfile *profile, PsJsonWriter *writer)
+static void write_profile(const PsProfile *profile, const char *path, PsJsonWriter *writer)
 {
     ps_json_begin_object(writer, "profile");
-    ps_json_put_string(writer, "path", profile->path);
+    ps_json_put_string(writer, "path", path);
     ps_json_put_string(writer, "sha256", profile->sha256);
     ps_json_put_double(writer, "time_unit_s", profile->time_unit_s);
     ps_json_end_object(writer);
@@ -55,11 +55,12 @@ static void write_settings(const PsSetting *setting, PsJsonWriter *writer)
     ps_json_put_double(writer, "memory_bytes", setting->memory_bytes);
     ps_json_put_double(writer, "bandwidth_bytes_per_s", setting->bandwidth_bytes_per_s);
     ps_json_put_int(writer, "microbatches", setting->microbatches);
+    ps_json_put_string(writer, "in_flight", ps_in_flight_names[setting->in_flight]);
     ps_json_end_object(writer);
 }
 
-void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                           PsJsonWriter *writer)
+void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const char *profile_path,
+                           const PsEstimate *estimate, PsJsonWriter *writer)
 {
     ps_json_put_string(writer, "schema", "pipersim-plan/1");
     write_estimate(plan, estimate, writer);
@@ -68,6 +69,6 @@ void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const P
         write_stage(&plan->stages[i], profile, &estimate->stages[i], writer);
     }
     ps_json_end_array(writer);
-    write_profile(profile, writer);
+    write_profile(profile, profile_path, writer);
     write_settings(&plan->setting, writer);
 }

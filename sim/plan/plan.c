@@ -91,3 +91,13 @@ char *ps_plan_recompute_ranges(const PsProfile *profile, const PsStage *stage)
     }
     return ranges_text(ids);
 }
+
+const char *const ps_in_flight_names[PS_N_IN_FLIGHT + 1] = {
+    [PS_IN_FLIGHT_PIPER] = "piper",
+    [PS_IN_FLIGHT_SUFFICIENT] = "sufficient",
+};
+
+gboolean ps_plan_is_replayable(const PsPlan *plan)
+{
+    return plan->setting.in_flight == PS_IN_FLIGHT_SUFFICIENT || ps_plan_is_nested(plan);
+}

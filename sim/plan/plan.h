@@ -15,12 +15,24 @@ typedef struct {
     guint tensor_parallel; /* t */
 } PsStage;
 
+/* How many microbatches a replica may have between forward and backward. With u = y·d of the stage
+ * after it (0 after the last one):
+ *     Piper's      y = ceil(s / d), s = sum of d over this and all later stages
+ *     sufficient   y = 1 + ceil(u / d)
+ * Both are the same for nested degrees. Strict 1F1B with microbatches handed to replicas in turn
+ * always reaches the estimate with the sufficient bounds: start forwards one step after another,
+ * backwards T(u - d) after the end of their forward, and no step waits (T the largest load). */
+typedef enum { PS_IN_FLIGHT_PIPER, PS_IN_FLIGHT_SUFFICIENT, PS_N_IN_FLIGHT } PsInFlight;
+
+extern const char *const ps_in_flight_names[PS_N_IN_FLIGHT + 1]; /* "piper", "sufficient" */
+
 /* What the costs depend on beside the profile. */
 typedef struct {
     guint devices;                /* K */
     double memory_bytes;          /* M */
     double bandwidth_bytes_per_s; /* B */
     guint microbatches;           /* N */
+    PsInFlight in_flight;
 } PsSetting;
 
 typedef struct {
@@ -38,7 +50,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPlan, ps_plan_free)
 /* The planner's closed form for one stage (Piper, NeurIPS 2021, section 3). Per microbatch:
  * tps_s = compute_s + edge_s + resync_s, each already divided by d. */
 typedef struct {
-    guint in_flight; /* y = ceil(s / d), s = sum of d over this and all later stages */
+    guint in_flight; /* y, by the setting's rule */
     double compute_s;
     double edge_s;
     double resync_s;
@@ -69,6 +81,9 @@ char *ps_plan_recompute_ranges(const PsProfile *profile, const PsStage *stage);
 /* Whether round-robin 1F1B with y = ceil(s/d) can reach the estimate for these degrees: d runs one
  * way along the pipeline and each degree divides its larger neighbour. */
 gboolean ps_plan_is_nested(const PsPlan *plan);
+
+/* Whether a run is sure to reach the estimate: nested, or with sufficient in-flight bounds. */
+gboolean ps_plan_is_replayable(const PsPlan *plan);
 
 /* Legal: stages partition the layers, no edge runs from a later to an earlier stage (which makes
  * stages contiguous: no path leaves one and comes back), d divides N, sum d <= min(N, K),
@@ -114,6 +129,11 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile,
  *                 "tmpc": {"layer id": "TMPC id"}, "in_flight", "compute_s", "edge_s", "resync_s",
  *                 "tps_s", "memory_bytes"}], in pipeline order
  *     "profile": {"path", "sha256", "time_unit_s"}
- *     "settings": {"devices", "memory_bytes", "bandwidth_bytes_per_s", "microbatches"} */
-void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                           PsJsonWriter *writer);
+ *     "settings": {"devices", "memory_bytes", "bandwidth_bytes_per_s", "microbatches",
+ *                  "in_flight": "piper" (also where it is left out) or "sufficient"} */
+void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const char *profile_path,
+                           const PsEstimate *estimate, PsJsonWriter *writer);
+
+/* The rule of this name at the reader's member `key`; Piper's where there is none. Other names are
+ * refused. */
+PsInFlight ps_in_flight_read(PsJsonReader *reader, const char *key);

@@ -10,8 +10,9 @@ typedef struct {
     const PsExhaustiveRules *rules;
     gboolean minimise_memory;
     PsExhaustive best;
-    GArray *all;                /* of PsExhaustive; NULL where only the best is asked for */
-    guint degrees[MOST_STAGES]; /* of the partial plan at hand, last stage first */
+    GArray *all;                   /* of PsExhaustive; NULL where only the best is asked for */
+    guint degrees[MOST_STAGES];    /* of the partial plan at hand, last stage first */
+    guint wanted[MOST_STAGES + 1]; /* u of its first i stages; 0 for none */
 } Search;
 
 /* Layers as bit masks. */
@@ -144,12 +145,13 @@ static double stage_cost(const Search *search, guint stage, guint d, guint t, gu
     return best;
 }
 
-static gboolean better(const PsExhaustive *a, const PsExhaustive *b)
+/* indifferent: whether degrees are nested does not matter. */
+static gboolean better(const PsExhaustive *a, const PsExhaustive *b, gboolean indifferent)
 {
     if (!b->feasible || fabs(a->tps_s - b->tps_s) > 1e-12 * b->tps_s) {
         return !b->feasible || a->tps_s < b->tps_s;
     }
-    if (a->nested != b->nested) {
+    if (a->nested != b->nested && !indifferent) {
         return a->nested;
     }
     if (a->devices != b->devices) {
@@ -177,7 +179,7 @@ static void extend(Search *search, guint done, PsExhaustive partial)
         if (search->all != NULL) {
             g_array_append_val(search->all, partial);
         }
-        if (better(&partial, &search->best)) {
+        if (better(&partial, &search->best, search->rules->sufficient)) {
             search->best = partial;
         }
         return;
@@ -196,6 +198,13 @@ static void extend(Search *search, guint done, PsExhaustive partial)
                 next.sum_data_parallel += d;
                 next.n_stages++;
                 guint in_flight = (next.sum_data_parallel + d - 1) / d;
+                if (search->rules->sufficient) {
+                    in_flight = 1 + (search->wanted[partial.n_stages] + d - 1) / d;
+                    search->wanted[next.n_stages] = in_flight * d;
+                    if (in_flight * d > n) {
+                        continue;
+                    }
+                }
                 double cost = stage_cost(search, stage, d, t, in_flight);
                 next.tps_s = fmax(next.tps_s, cost);
                 if (isfinite(cost)) {
@@ -210,7 +219,7 @@ static void extend(Search *search, guint done, PsExhaustive partial)
 PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setting,
                                 const PsExhaustiveRules *rules)
 {
-    Search search = {profile, setting, rules, FALSE, {0}, NULL, {0}};
+    Search search = {profile, setting, rules, FALSE, {0}, NULL, {0}, {0}};
     extend(&search, 0, (PsExhaustive){0});
     return search.best;
 }
@@ -218,7 +227,7 @@ PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setti
 double ps_exhaustive_least_memory(const PsProfile *profile, const PsSetting *setting,
                                   const PsExhaustiveRules *rules)
 {
-    Search search = {profile, setting, rules, TRUE, {0}, NULL, {0}};
+    Search search = {profile, setting, rules, TRUE, {0}, NULL, {0}, {0}};
     extend(&search, 0, (PsExhaustive){0});
     return search.best.tps_s;
 }
@@ -242,7 +251,7 @@ GArray *ps_exhaustive_all(const PsProfile *profile, const PsSetting *setting,
                           const PsExhaustiveRules *rules)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(PsExhaustive));
-    Search search = {profile, setting, rules, FALSE, {0}, all, {0}};
+    Search search = {profile, setting, rules, FALSE, {0}, all, {0}, {0}};
     extend(&search, 0, (PsExhaustive){0});
     g_array_sort(all, compare);
     return all;

@@ -322,10 +322,35 @@ static const char *append(PsRun *run)
 {
     PsTraceOp op = *find_op(run, PS_OP_BACKWARD, 0);
     op.kind = PS_OP_RESYNC;
+    op.microbatch = -1;
     op.stream = PS_STREAM_COLLECTIVE;
     op.start_ps = op.end_ps = run->summary->makespan_ps;
     g_array_append_val(run->ops, op);
     return "the number of ops is";
+}
+
+static const char *drop_transfer(PsRun *run)
+{
+    for (guint i = 0; i < run->ops->len; i++) {
+        if (g_array_index(run->ops, PsTraceOp, i).kind == PS_OP_RECEIVE) {
+            g_array_remove_index(run->ops, i);
+            run->summary->n_ops--;
+            return "not every microbatch has the same number of them";
+        }
+    }
+    ck_abort_msg("no transfer");
+}
+
+static const char *mislabel_transfer(PsRun *run)
+{
+    find_op(run, PS_OP_SEND, 4)->microbatch++;
+    return "not every microbatch has the same number of them";
+}
+
+static const char *flatter(PsRun *run)
+{
+    run->summary->estimate_tps_s *= 1.1;
+    return "estimate_tps_s is";
 }
 
 static const char *promise(PsRun *run)
@@ -351,7 +376,8 @@ static const char *negative_memory(PsRun *run)
 START_TEST(refuses_records_that_cannot_be_true)
 {
     static const char *(*const ways[])(PsRun * run) = {
-        stretch, repeat, lose, reverse, stray, append, promise, hide_memory, negative_memory};
+        stretch, repeat, lose,   reverse, drop_transfer, mislabel_transfer,
+        flatter, stray,  append, promise, hide_memory,   negative_memory};
     g_autoptr(GRand) random = g_rand_new_with_seed(5);
     g_autoptr(PsProfile) profile = chain(random);
     g_autoptr(GError) error = NULL;

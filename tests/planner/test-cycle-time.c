@@ -107,4 +107,26 @@ START_TEST(least_bounds_restore_the_estimate_and_no_less_do)
 }
 END_TEST
 
-PS_TEST_MAIN("cycle-time", agrees_with_the_replay, least_bounds_restore_the_estimate_and_no_less_do)
+/* y = 1 + ceil(u/d) from the sink, whatever the degrees: proven in plan.h, seen here. */
+START_TEST(sufficient_bounds_reach_the_estimate)
+{
+    g_autoptr(GRand) random =
+        g_rand_new_with_seed(ps_test_seed("sufficient_bounds_reach_the_estimate"));
+    for (guint round = 0; round < 300; round++) {
+        g_autoptr(PsWorkload) workload = ps_random_workload(random, FALSE);
+        lengthen_batches(workload);
+        guint wanted = 0;
+        for (guint i = workload->n_stages; i-- > 0;) {
+            guint d = workload->stages[i].data_parallel;
+            workload->stages[i].in_flight = 1 + (wanted + d - 1) / d;
+            wanted = workload->stages[i].in_flight * d;
+        }
+        double estimate_s = largest_load(workload);
+        ck_assert_msg(same(replay(workload), estimate_s), "round %u", round);
+        ck_assert_msg(same(ps_cycle_time(workload), estimate_s), "round %u", round);
+    }
+}
+END_TEST
+
+PS_TEST_MAIN("cycle-time", sufficient_bounds_reach_the_estimate, agrees_with_the_replay,
+             least_bounds_restore_the_estimate_and_no_less_do)

@@ -156,9 +156,10 @@ START_TEST(target_takes_the_fewest_devices)
 }
 END_TEST
 
-/* The nested optimum replays at its estimate, so what is certified is never slower than that, and
- * never faster than the best estimate. Published for bert32 at 64 devices: the free optimum replays
- * 23.5 % slower than its estimate, the nested optimum is 0.02079206718 s. */
+/* What is certified is never slower than the nested optimum, which replays at its estimate
+ * (0.02079206718 s for bert32 at 64 devices), and never faster than the best estimate. At 64
+ * devices the free optimum replays 23.5 % slower than that; with sufficient in-flight bounds, for
+ * which the memory is there, it is reached. */
 START_TEST(certified_plans_replay_fastest)
 {
     const char *path = ps_test_data("profiles/bert32-a100.json");
@@ -168,7 +169,7 @@ START_TEST(certified_plans_replay_fastest)
     static const struct {
         guint devices;
         double certified_s;
-    } cases[] = {{8, 0.16585575}, {32, 0.04151545044}, {64, 0.02079206718}};
+    } cases[] = {{8, 0.16585575}, {32, 0.04151545044}, {64, 0.02020055029}};
     g_autoptr(GError) error = NULL;
     g_autoptr(PsProfile) profile = ps_profile_load(path, NULL, &error);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -178,7 +179,7 @@ START_TEST(certified_plans_replay_fastest)
         ps_assert_no_error(error);
         const PsCertified *best = certificate->candidates->pdata[certificate->best];
         ck_assert_double_eq_tol(best->replayed_tps_s / cases[i].certified_s, 1, 1e-9);
-        ck_assert(ps_plan_is_nested(best->plan));
+        ck_assert(ps_plan_is_replayable(best->plan));
         ck_assert_double_le(certificate->bound_s, best->replayed_tps_s * (1 + 1e-9));
         const PsCertified *first = certificate->candidates->pdata[0];
         ck_assert_double_ge(first->replayed_tps_s, best->replayed_tps_s * (1 - 1e-9));
