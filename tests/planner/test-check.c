@@ -383,7 +383,8 @@ START_TEST(refuses_records_that_cannot_be_true)
     g_autoptr(GError) error = NULL;
     PsSetting setting = {4, 1e12, 1e10, 12};
     g_autoptr(PsPlan) plan = ps_planner_plan(
-        profile, &setting, &(PsPlannerOptions){.degrees = PS_DEGREES_UNIFORM}, &error);
+        profile, &setting, &(PsPlannerOptions){.restrictions = {.forbid_data_parallel = TRUE}},
+        &error);
     ps_assert_no_error(error);
     PsPlanInput input = {.profile = profile, .plan = plan};
     PsReplaySettings settings = settings_for("real");
