@@ -2,17 +2,16 @@
 
 #include "planner/baselines.h"
 #include "planner/explain.h"
-
-/* Graphs with more are left to the planner, which knows a way around. */
-#define MOST_DOWNSETS 20000
+#include "planner/planning.h"
 
 /* The planner would say so too, but in words. */
 static gboolean lacks_memory(const PsProfile *profile, const PsSetting *setting,
                              const PsPlannerOptions *options, double *least_bytes)
 {
-    g_autoptr(PsDownsets) downsets = ps_downsets_new(profile, MOST_DOWNSETS, NULL);
+    gboolean exact;
+    g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, &exact);
     g_autoptr(PsCosts) costs = ps_costs_new(profile, setting, &options->restrictions);
-    if (downsets == NULL || ps_fits(costs, downsets, options->degrees)) {
+    if (ps_fits(costs, downsets, options->degrees)) {
         return FALSE;
     }
     *least_bytes = ps_least_memory_bytes(costs, downsets, options->degrees);

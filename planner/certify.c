@@ -31,8 +31,8 @@ static gboolean add_top(PsCertificate *certificate, const PsProfile *profile,
                         const PsSetting *setting, const PsPlannerOptions *options, guint n,
                         GError **error)
 {
-    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options, error);
-    g_autoptr(GPtrArray) top = planning != NULL ? ps_planning_top(planning, n, error) : NULL;
+    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
+    g_autoptr(GPtrArray) top = ps_planning_top(planning, n, error);
     if (top == NULL) {
         return FALSE;
     }

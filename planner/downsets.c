@@ -1,7 +1,6 @@
 #include "planner/downsets.h"
 
 #include <string.h>
-#include "sim/base/error.h"
 
 /* Sets found so far, by content: open addressing over their indices. */
 typedef struct {
@@ -99,7 +98,24 @@ static void expand(Builder *builder, guint current, guint64 *scratch)
     }
 }
 
-PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit, GError **error)
+/* Moves the builder's lists over; with no more than `limit` sets, else frees them. */
+static PsDownsets *finish(Builder *builder, guint limit)
+{
+    PsDownsets *downsets = g_new0(PsDownsets, 1);
+    g_array_append_val(builder->firsts, builder->covers->len);
+    g_free(builder->index.slots);
+    downsets->n_downsets = builder->n_sets;
+    downsets->n_words = builder->n_words;
+    downsets->sets = (guint64 *)(void *)g_array_free(builder->sets, FALSE);
+    downsets->first_cover = (guint *)(void *)g_array_free(builder->firsts, FALSE);
+    downsets->covers = (PsCover *)(void *)g_array_free(builder->covers, FALSE);
+    if (downsets->n_downsets > limit) {
+        g_clear_pointer(&downsets, ps_downsets_free);
+    }
+    return downsets;
+}
+
+static Builder begin(const PsProfile *profile, guint64 *empty)
 {
     Builder builder = {
         .profile = profile,
@@ -109,30 +125,66 @@ PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit, GError **erro
         .covers = g_array_new(FALSE, FALSE, sizeof(PsCover)),
         .index = {g_new0(guint, 1024), 1023},
     };
-    g_autofree guint64 *scratch = g_new0(guint64, builder.n_words);
-    find_or_add(&builder, scratch);
+    find_or_add(&builder, empty);
+    return builder;
+}
+
+PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit)
+{
+    g_autofree guint64 *scratch = g_new0(guint64, (profile->n_layers + 63) / 64);
+    Builder builder = begin(profile, scratch);
     guint expanded = 0;
     while (expanded < builder.n_sets && builder.n_sets <= limit) {
         expand(&builder, expanded++, scratch);
     }
-    g_array_append_val(builder.firsts, builder.covers->len);
-    g_free(builder.index.slots);
+    return finish(&builder, limit);
+}
 
-    PsDownsets *downsets = g_new0(PsDownsets, 1);
-    downsets->n_downsets = builder.n_sets;
-    downsets->n_words = builder.n_words;
-    downsets->sets = (guint64 *)(void *)g_array_free(builder.sets, FALSE);
-    downsets->first_cover = (guint *)(void *)g_array_free(builder.firsts, FALSE);
-    downsets->covers = (PsCover *)(void *)g_array_free(builder.covers, FALSE);
-    if (downsets->n_downsets > limit) {
-        ps_error(error, PS_ERROR_NEGATIVE,
-                 "%s: the layer graph has more than %u downsets (parallel branches), too many to "
-                 "plan exactly",
-                 profile->path, limit);
-        ps_downsets_free(downsets);
-        return NULL;
+/* Appends the layer behind everything that it leads to. Depth first, without recursion: a chain may
+ * be long. */
+static void append_after_successors(const PsProfile *profile, guint layer, guint *n_done,
+                                    guint *order, gboolean *seen)
+{
+    g_autoptr(GArray) stack = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autofree guint *next_edge = g_new0(guint, profile->n_layers);
+    g_array_append_val(stack, layer);
+    seen[layer] = TRUE;
+    while (stack->len > 0) {
+        guint v = g_array_index(stack, guint, stack->len - 1);
+        const PsLayer *at = &profile->layers[v];
+        if (next_edge[v] == at->n_outgoing) {
+            order[(*n_done)++] = v;
+            g_array_set_size(stack, stack->len - 1);
+            continue;
+        }
+        guint target = profile->edges[at->outgoing[next_edge[v]++]].target;
+        if (!seen[target]) {
+            seen[target] = TRUE;
+            g_array_append_val(stack, target);
+        }
     }
-    return downsets;
+}
+
+PsDownsets *ps_downsets_chain(const PsProfile *profile)
+{
+    g_autofree guint *order = g_new(guint, profile->n_layers); /* from the sink */
+    g_autofree gboolean *seen = g_new0(gboolean, profile->n_layers);
+    guint n_done = 0;
+    for (guint v = 0; v < profile->n_layers; v++) {
+        if (!seen[v]) {
+            append_after_successors(profile, v, &n_done, order, seen);
+        }
+    }
+    g_autofree guint64 *set = g_new0(guint64, (profile->n_layers + 63) / 64);
+    Builder builder = begin(profile, set);
+    for (guint i = 0; i < profile->n_layers; i++) {
+        g_array_append_val(builder.firsts, builder.covers->len);
+        set[order[i] / 64] |= (guint64)1 << (order[i] % 64);
+        PsCover cover = {order[i], find_or_add(&builder, set)};
+        g_array_append_val(builder.covers, cover);
+    }
+    g_array_append_val(builder.firsts, builder.covers->len);
+    return finish(&builder, G_MAXUINT);
 }
 
 void ps_downsets_free(PsDownsets *downsets)

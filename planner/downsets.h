@@ -20,9 +20,11 @@ typedef struct {
     PsCover *covers;    /* by ascending layer within a downset */
 } PsDownsets;
 
-/* Enumerates them all; NULL with error (NEGATIVE) where there are more than `limit`. */
-PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit,
-                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Enumerates them all; NULL where there are more than `limit`. */
+PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit);
+/* Only those along one order of the layers: the graph contracted to a chain. The order follows each
+ * branch to its end before it begins the next, so that stages along it cut few edges. */
+PsDownsets *ps_downsets_chain(const PsProfile *profile);
 void ps_downsets_free(PsDownsets *downsets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsDownsets, ps_downsets_free)
 

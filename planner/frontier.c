@@ -26,12 +26,9 @@ static GPtrArray *empty_points(guint n)
 /* Down from all devices: the best layout on k of them may use fewer; it then is the best on every
  * number in between, and its load a floor for all smaller ones. */
 GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *setting,
-                               const PsPlannerOptions *options, GError **error)
+                               const PsPlannerOptions *options)
 {
-    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options, error);
-    if (planning == NULL) {
-        return NULL;
-    }
+    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     g_autoptr(PsSearch) search =
         ps_search_new(planning->costs, planning->downsets, planning->solver, options->degrees);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
@@ -56,12 +53,10 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
 }
 
 GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting,
-                              const PsPlannerOptions *options, GError **error)
+                              const PsPlannerOptions *options)
 {
-    g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, error);
-    if (downsets == NULL) {
-        return NULL;
-    }
+    gboolean exact;
+    g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, &exact);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
     double known_bytes = 0;
@@ -86,10 +81,7 @@ GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting
 PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *setting,
                                const PsPlannerOptions *options, double tps_s, GError **error)
 {
-    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options, error);
-    if (planning == NULL) {
-        return NULL;
-    }
+    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     g_autoptr(PsSearch) search =
         ps_search_new(planning->costs, planning->downsets, planning->solver, options->degrees);
     gint64 load = (gint64)(tps_s / planning->costs->time_quantum_s);

@@ -9,18 +9,15 @@ typedef struct {
     double least_memory_bytes; /* at which a plan exists on so many devices; 0 if not asked for */
 } PsFrontierPoint;
 
-/* The best plan for every number of devices from 1 to the setting's, fewest first. A plan that
- * leaves devices idle stands at several numbers. Errors as of ps_planning_new; where nothing fits
- * at all, points without a plan are no error. */
+/* The best plan for every number of devices from 1 to the setting's, fewest first; NULL where none
+ * fits. A plan that leaves devices idle stands at several numbers. */
 GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *setting,
-                               const PsPlannerOptions *options,
-                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                               const PsPlannerOptions *options);
 
 /* The least memory per device for every number of devices from 1 to the setting's; plans are NULL.
  */
 GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting,
-                              const PsPlannerOptions *options,
-                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                              const PsPlannerOptions *options);
 
 /* The layout on the fewest devices with TPS at most tps_s; NULL with error (NEGATIVE) where there
  * is none on the setting's devices. */

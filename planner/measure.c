@@ -23,8 +23,9 @@ typedef struct {
     gint64 *window_ps;   /* [n_lanes][PS_N_STREAMS]: busy time within the window */
     gint64 *kind_ps;     /* [n_stages][PS_N_OPS]: the same by stage and kind */
     gint64 n_microbatches;
-    /* Ends of forwards and backwards, [n_stages][n_microbatches], -1 before they ran; and whether
-     * the stage has any, since ops that take no time leave no row. */
+    guint n_chunks; /* of each stage */
+    /* Ends of forwards and backwards, [n_stages][n_chunks][n_microbatches], -1 before they ran; and
+     * whether the chunk has any, since ops that take no time leave no row. */
     gint64 *ends[2];
     gboolean *any[2];
     Group
@@ -44,6 +45,11 @@ static void fail(const Reader *reader, const char *file, guint row, GError **err
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     ps_error_at(error, path, LINE_OF(row), "%s", message);
+}
+
+static guint chunk_of(const Reader *reader, const PsTraceOp *op)
+{
+    return op->stage * reader->n_chunks + op->chunk;
 }
 
 static gint64 overlap(gint64 start, gint64 end, gint64 from, gint64 to)
@@ -114,7 +120,8 @@ static gboolean groups_are_whole(const Reader *reader, GError **error)
     return TRUE;
 }
 
-/* Each microbatch runs forward once, then backward once, on replica n mod d of every stage. */
+/* Each microbatch runs forward once, then backward once, on every chunk of replica n mod d of every
+ * stage. */
 static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row, GError **error)
 {
     if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD) {
@@ -129,7 +136,8 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
              op->replica, op->stage, op->microbatch, reader->n_microbatches, d);
         return FALSE;
     }
-    gsize at = op->stage * (gsize)reader->n_microbatches + (gsize)op->microbatch;
+    guint chunk = chunk_of(reader, op);
+    gsize at = chunk * (gsize)reader->n_microbatches + (gsize)op->microbatch;
     gint64 *end = &reader->ends[op->kind == PS_OP_FORWARD ? FORWARD : BACKWARD][at];
     if (*end >= 0) {
         fail(reader, "trace.csv", row, error,
@@ -138,7 +146,7 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
         return FALSE;
     }
     gint64 forward_end = reader->ends[FORWARD][at];
-    if (op->kind == PS_OP_BACKWARD && reader->any[FORWARD][op->stage] &&
+    if (op->kind == PS_OP_BACKWARD && reader->any[FORWARD][chunk] &&
         (forward_end < 0 || op->start_ps < forward_end)) {
         fail(reader, "trace.csv", row, error,
              "backward of microbatch %" G_GINT64_FORMAT " on stage %u starts before its forward "
@@ -154,8 +162,8 @@ static void note_kinds(Reader *reader)
 {
     for (guint i = 0; i < reader->run->ops->len; i++) {
         const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
-        reader->any[FORWARD][op->stage] |= op->kind == PS_OP_FORWARD;
-        reader->any[BACKWARD][op->stage] |= op->kind == PS_OP_BACKWARD;
+        reader->any[FORWARD][chunk_of(reader, op)] |= op->kind == PS_OP_FORWARD;
+        reader->any[BACKWARD][chunk_of(reader, op)] |= op->kind == PS_OP_BACKWARD;
     }
 }
 
@@ -176,13 +184,14 @@ static gboolean read_ops(Reader *reader, GError **error)
 static gint64 completion(const Reader *reader, gint64 microbatch, GError **error)
 {
     gint64 last = 0;
-    for (guint i = 0; i < 2 * reader->measure->n_stages; i++) {
-        guint kind = i % 2, stage = i / 2;
-        gint64 end = reader->ends[kind][stage * reader->n_microbatches + microbatch];
-        if (end < 0 && reader->any[kind][stage]) {
+    for (guint i = 0; i < 2 * reader->measure->n_stages * reader->n_chunks; i++) {
+        guint kind = i % 2, chunk = i / 2;
+        gint64 end = reader->ends[kind][chunk * reader->n_microbatches + microbatch];
+        if (end < 0 && reader->any[kind][chunk]) {
             fail(reader, "trace.csv", reader->run->ops->len, error,
                  "the file ends without the %s of microbatch %" G_GINT64_FORMAT " on stage %u",
-                 ps_op_names[kind == FORWARD ? PS_OP_FORWARD : PS_OP_BACKWARD], microbatch, stage);
+                 ps_op_names[kind == FORWARD ? PS_OP_FORWARD : PS_OP_BACKWARD], microbatch,
+                 chunk / reader->n_chunks);
             return -1;
         }
         last = MAX(last, end);
@@ -251,6 +260,25 @@ static void sum_up(const Reader *reader)
     }
 }
 
+#define MOST_CHUNKS 1024
+
+/* Chunks of a stage; 0 with error where there are too many. */
+static guint count_chunks(const PsRun *run, GError **error)
+{
+    guint n_chunks = 1;
+    for (guint i = 0; i < run->ops->len; i++) {
+        guint chunk = g_array_index(run->ops, PsTraceOp, i).chunk;
+        if (chunk >= MOST_CHUNKS) {
+            const Reader reader = {.run = run};
+            fail(&reader, "trace.csv", i, error, "chunk %u (expected less than %u)", chunk,
+                 MOST_CHUNKS);
+            return 0;
+        }
+        n_chunks = MAX(n_chunks, chunk + 1);
+    }
+    return n_chunks;
+}
+
 PsMeasure *ps_measure(const PsRun *run, GError **error)
 {
     const PsRunSummary *summary = run->summary;
@@ -259,12 +287,16 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     measure->stages = g_new0(PsMeasuredStage, summary->n_stages);
     const PsRunStage *last = &summary->stages[summary->n_stages - 1];
     guint n_lanes = last->first_lane + last->data_parallel;
-    gsize n_cells = summary->n_stages * (gsize)summary->microbatches_simulated;
+    guint n_chunks = count_chunks(run, error);
+    if (n_chunks == 0) {
+        return NULL;
+    }
+    gsize n_cells = summary->n_stages * n_chunks * (gsize)summary->microbatches_simulated;
     g_autofree gint64 *stream_ends = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *kind_ps = g_new0(gint64, summary->n_stages * PS_N_OPS);
     g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
-    g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages);
+    g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
     memset(ends, -1, 2 * n_cells * sizeof *ends);
     Reader reader = {.run = run,
                      .measure = measure,
@@ -273,8 +305,9 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .window_ps = window_ps,
                      .kind_ps = kind_ps,
                      .n_microbatches = summary->microbatches_simulated,
+                     .n_chunks = n_chunks,
                      .ends = {ends, ends + n_cells},
-                     .any = {any, any + summary->n_stages}};
+                     .any = {any, any + summary->n_stages * n_chunks}};
     g_autofree Group *groups =
         g_new0(Group, summary->n_stages * PS_N_OPS * (summary->n_stages + 1));
     reader.groups = groups;

@@ -27,8 +27,8 @@ static void name_nested(PsPlanning *planning, const PsLayout *layout, const PsPl
 static gboolean run(const PsPlanRequest *request, GError **error)
 {
     g_autoptr(PsPlanning) planning =
-        ps_planning_new(request->profile, &request->setting, &request->options, error);
-    g_autoptr(PsLayout) layout = planning != NULL ? ps_planning_best(planning, error) : NULL;
+        ps_planning_new(request->profile, &request->setting, &request->options);
+    g_autoptr(PsLayout) layout = ps_planning_best(planning, error);
     if (layout == NULL) {
         return FALSE;
     }

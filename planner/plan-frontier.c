@@ -56,7 +56,7 @@ static const struct {
     const PsColumn *columns;
     guint n_columns;
     GPtrArray *(*points)(const PsProfile *profile, const PsSetting *setting,
-                         const PsPlannerOptions *options, GError **error);
+                         const PsPlannerOptions *options);
     void (*add_row)(PsTable *table, const PsPlanRequest *request, const PsFrontierPoint *point);
 } frontiers[] = {
     {"devices", devices_columns, G_N_ELEMENTS(devices_columns), ps_frontier_devices,
@@ -90,9 +90,9 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         return FALSE;
     }
     g_autoptr(GPtrArray) points =
-        frontiers[i].points(request->profile, &request->setting, &request->options, error);
-    g_autoptr(PsOutput) output = NULL;
-    if (points == NULL || (output = ps_output_open("-", error)) == NULL) {
+        frontiers[i].points(request->profile, &request->setting, &request->options);
+    g_autoptr(PsOutput) output = ps_output_open("-", error);
+    if (output == NULL) {
         return FALSE;
     }
     g_autoptr(PsTable) table = ps_table_new(frontiers[i].columns, frontiers[i].n_columns);

@@ -1,6 +1,7 @@
 #include "planner/plan-report.h"
 
 #include "planner/cycle-time.h"
+#include "planner/planning.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
@@ -70,6 +71,13 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
                      "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
                      1 / estimate->tps_s, plan->n_stages, plan->n_stages == 1 ? "" : "s",
                      estimate->devices_used, estimate->sum_data_parallel);
+    g_autofree char *gap =
+        g_strdup_printf("not proven optimal: at most %.3g %% above the optimum (more than %d "
+                        "downsets;\nplanned along one order of the layers)",
+                        100 * plan->gap, PS_MOST_DOWNSETS);
+    if (claim == NULL && plan->gap > 0) {
+        claim = gap;
+    }
     if (claim == NULL) {
         claim = plan->optimal ? "optimal: proven, no plan is faster under the cost model"
                               : "not proven optimal";

@@ -14,8 +14,8 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         return FALSE;
     }
     g_autoptr(PsPlanning) planning =
-        ps_planning_new(request->profile, &request->setting, &request->options, error);
-    g_autoptr(GPtrArray) top = planning != NULL ? ps_planning_top(planning, (guint)n, error) : NULL;
+        ps_planning_new(request->profile, &request->setting, &request->options);
+    g_autoptr(GPtrArray) top = ps_planning_top(planning, (guint)n, error);
     if (top == NULL) {
         return FALSE;
     }

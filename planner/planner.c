@@ -5,7 +5,7 @@
 PsPlan *ps_planner_plan(const PsProfile *profile, const PsSetting *setting,
                         const PsPlannerOptions *options, GError **error)
 {
-    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options, error);
-    g_autoptr(PsLayout) layout = planning != NULL ? ps_planning_best(planning, error) : NULL;
+    g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
+    g_autoptr(PsLayout) layout = ps_planning_best(planning, error);
     return layout != NULL ? ps_planning_plan(planning, layout) : NULL;
 }

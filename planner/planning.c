@@ -4,27 +4,22 @@
 #include "planner/layout-plan.h"
 #include "sim/base/error.h"
 
-/* Tables grow with the square of this. */
-#define MOST_DOWNSETS 20000
-
-PsDownsets *ps_planning_downsets(const PsProfile *profile, GError **error)
+PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact)
 {
-    return ps_downsets_new(profile, MOST_DOWNSETS, error);
+    PsDownsets *downsets = ps_downsets_new(profile, PS_MOST_DOWNSETS);
+    *exact = downsets != NULL;
+    return *exact ? downsets : ps_downsets_chain(profile);
 }
 
 PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
-                            const PsPlannerOptions *options, GError **error)
+                            const PsPlannerOptions *options)
 {
-    PsDownsets *downsets = ps_planning_downsets(profile, error);
-    if (downsets == NULL) {
-        return NULL;
-    }
     PsPlanning *planning = g_new0(PsPlanning, 1);
     planning->options = options != NULL ? *options : (PsPlannerOptions){0};
-    planning->downsets = downsets;
+    planning->downsets = ps_planning_downsets(profile, &planning->exact);
     planning->costs = ps_costs_new(profile, setting, &planning->options.restrictions);
     planning->solver =
-        ps_stage_solver_new(planning->costs, downsets, planning->costs->memory, FALSE);
+        ps_stage_solver_new(planning->costs, planning->downsets, planning->costs->memory, FALSE);
     return planning;
 }
 
@@ -63,7 +58,10 @@ PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
     if (layout == NULL) {
         g_autofree char *why =
             ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
-        ps_error(error, PS_ERROR_NEGATIVE, "%s: %s", planning->costs->profile->path, why);
+        ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
+                 planning->exact ? ""
+                                 : "; all this along one order of the layers, since the graph "
+                                   "has too many downsets to search them all");
         return NULL;
     }
     gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
@@ -81,7 +79,12 @@ PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)
 PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
 {
     PsPlan *plan = ps_layout_to_plan(layout, planning->costs, planning->solver);
-    plan->optimal = TRUE;
+    plan->optimal = planning->exact;
+    if (!planning->exact) {
+        double bound = (double)ps_least_load(planning->costs);
+        PsThreshold load = ps_layout_load(layout);
+        plan->gap = (double)load.numerator / (double)load.denominator / bound - 1;
+    }
     return plan;
 }
 

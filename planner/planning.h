@@ -6,21 +6,20 @@
 
 typedef struct {
     PsPlannerOptions options;
+    gboolean exact; /* all downsets are searched */
     PsDownsets *downsets;
     PsCosts *costs;
     PsStageSolver *solver;
 } PsPlanning;
 
-/* The downsets of a graph that can be planned exactly; NULL with error (NEGATIVE) where there are
- * too many. */
-PsDownsets *ps_planning_downsets(const PsProfile *profile,
-                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* All downsets of the graph, or where there are more than PS_MOST_DOWNSETS those along one order of
+ * its layers (*exact is FALSE then): plans are as valid, but others may be better. */
+#define PS_MOST_DOWNSETS 20000 /* tables grow with the square */
+PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact);
 
-/* The profile must outlive it. options NULL: Piper's search space. NULL with error (NEGATIVE) where
- * the graph has too many downsets. */
+/* The profile must outlive it. options NULL: Piper's search space. */
 PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
-                            const PsPlannerOptions *options,
-                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                            const PsPlannerOptions *options);
 void ps_planning_free(PsPlanning *planning);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPlanning, ps_planning_free)
 
@@ -37,5 +36,5 @@ PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best);
  * owns them; NULL as above. */
 GPtrArray *ps_planning_top(PsPlanning *planning, guint n, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The plan of a layout. */
+/* The plan of a layout that is the best of what is searched. */
 PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout);

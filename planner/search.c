@@ -108,6 +108,15 @@ static void list_transitions(PsSearch *search)
     search->transitions = g_memdup2(transitions->data, transitions->len * sizeof(Transition));
 }
 
+gint64 ps_least_load(const PsCosts *costs)
+{
+    Wide work = 0;
+    for (guint v = 0; v < costs->profile->n_layers; v++) {
+        work += least_work(costs, v);
+    }
+    return (gint64)(work / costs->setting.devices);
+}
+
 PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
                         PsDegrees degrees)
 {

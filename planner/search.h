@@ -35,6 +35,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsLayout, ps_layout_free)
 /* The largest load of a layout, as an inclusive threshold. */
 PsThreshold ps_layout_load(const PsLayout *layout);
 
+/* Work spread over all devices, in time quanta: no layout has a smaller largest load. */
+gint64 ps_least_load(const PsCosts *costs);
+
 typedef struct PsSearch PsSearch;
 
 /* costs, downsets and solver must outlive the search. */

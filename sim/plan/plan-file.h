@@ -28,6 +28,7 @@ struct PsPlanFile {
     guint n_stages;
     PsPlanFileStage *stages;
     gboolean optimal;
+    double gap; /* 0: not recorded */
     double tps_s;
     gint64 devices_used, sum_data_parallel, bottleneck, nested;
 };

@@ -157,8 +157,8 @@ static gboolean enter_optional(PsJsonReader *reader, const char *key, const char
 
 static void read_estimate(PsJsonReader *reader, PsPlanFile *file)
 {
-    static const char *const keys[] = {"tps_s",   "devices_used",     "sum_d", "nested",
-                                       "optimal", "bottleneck_stage", NULL};
+    static const char *const keys[] = {"tps_s", "devices_used",     "sum_d", "nested", "optimal",
+                                       "gap",   "bottleneck_stage", NULL};
     file->tps_s = NAN;
     file->devices_used = file->sum_data_parallel = PS_NOT_RECORDED;
     file->bottleneck = file->nested = PS_NOT_RECORDED;
@@ -168,6 +168,9 @@ static void read_estimate(PsJsonReader *reader, PsPlanFile *file)
         file->sum_data_parallel = optional_int(reader, "sum_d");
         file->bottleneck = optional_int(reader, "bottleneck_stage");
         file->optimal = ps_json_has(reader, "optimal") && ps_json_boolean(reader, "optimal");
+        if (ps_json_has(reader, "gap")) {
+            file->gap = ps_json_double(reader, "gap", 0, G_MAXDOUBLE);
+        }
         if (ps_json_has(reader, "nested")) {
             file->nested = ps_json_boolean(reader, "nested");
         }

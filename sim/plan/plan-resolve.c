@@ -318,6 +318,7 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile, G
     PsSetting setting = setting_of(file, profile);
     g_autoptr(PsPlan) plan = ps_plan_new(file->n_stages, &setting);
     plan->optimal = file->optimal;
+    plan->gap = file->gap;
     if (!check_origin(&resolver, error) || !resolve_stages(&resolver, plan, error) ||
         !check_estimate(&resolver, plan, error)) {
         return NULL;

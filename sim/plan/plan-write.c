@@ -34,6 +34,9 @@ static void write_estimate(const PsPlan *plan, const PsEstimate *estimate, PsJso
     ps_json_put_int(writer, "devices_used", estimate->devices_used);
     ps_json_put_int(writer, "sum_d", estimate->sum_data_parallel);
     ps_json_put_boolean(writer, "optimal", plan->optimal);
+    if (plan->gap > 0) {
+        ps_json_put_double(writer, "gap", plan->gap);
+    }
     ps_json_put_boolean(writer, "nested", ps_plan_is_nested(plan));
     ps_json_put_int(writer, "bottleneck_stage", estimate->bottleneck);
     ps_json_end_object(writer);

@@ -40,6 +40,7 @@ typedef struct {
     PsStage *stages; /* in pipeline order: the first holds the model's input */
     PsSetting setting;
     gboolean optimal; /* a certificate was found: no plan of the class searched is better */
+    double gap; /* else: no plan is more than this fraction faster; 0 where nothing is known */
 } PsPlan;
 
 /* Stages are zeroed; the plan owns the arrays that the caller puts into them. */
@@ -124,7 +125,8 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile,
 /* Writes the members of our plan object into the current object:
  *
  *     "schema": "pipersim-plan/1"
- *     "estimate": {"tps_s", "devices_used", "sum_d", "optimal", "nested", "bottleneck_stage"}
+ *     "estimate": {"tps_s", "devices_used", "sum_d", "optimal", "gap" (where
+ *                  known and not optimal), "nested", "bottleneck_stage"}
  *     "stages": [{"nodes": [layer ids], "data_parallel", "tensor_parallel",
  *                 "tmpc": {"layer id": "TMPC id"}, "in_flight", "compute_s", "edge_s", "resync_s",
  *                 "tps_s", "memory_bytes"}], in pipeline order

@@ -50,7 +50,7 @@ static const Case cases[] = {
     {SOUND_PLAN, "\"settings\"", "\"setings\"",
      ": $.setings: unknown key (did you mean settings?)"},
     {SOUND_PLAN, "\"sum_d\"", "\"sum\"",
-     ": $.estimate.sum: unknown key (expected tps_s, devices_used, sum_d, nested, optimal or "
+     ": $.estimate.sum: unknown key (expected tps_s, devices_used, sum_d, nested, optimal, gap or "
      "bottleneck_stage)"},
     {SOUND_PLAN, "\"edge_s\"", "\"edges_s\"",
      ": $.stages[0].edges_s: unknown key (did you mean edge_s?)"},

@@ -373,7 +373,7 @@ static const char *write_plan(const PsPlan *plan, const PsProfile *profile)
     ps_assert_no_error(error);
     PsJsonWriter *writer = ps_json_writer_new(output);
     ps_json_begin_object(writer, NULL);
-    ps_plan_write_members(plan, profile, estimate, writer);
+    ps_plan_write_members(plan, profile, profile->path, estimate, writer);
     ps_json_end_object(writer);
     ps_json_writer_free(writer);
     ck_assert(ps_output_commit(output, &error));

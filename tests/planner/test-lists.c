@@ -66,7 +66,7 @@ START_TEST(top_is_the_head_of_all_plans)
         g_autoptr(GArray) all = ps_exhaustive_all(profile, &setting, &no_rules);
         guint n = (guint)g_rand_int_range(random, 1, 30);
         g_autoptr(GError) error = NULL;
-        g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL, &error);
+        g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
         g_autoptr(GPtrArray) top = ps_planning_top(planning, n, &error);
         if (all->len == 0) {
             ck_assert_ptr_null(top);
@@ -102,8 +102,8 @@ START_TEST(frontier_has_the_best_of_each_number)
         g_autoptr(PsProfile) profile = small_profile(random);
         PsSetting setting = setting_of(profile);
         g_autoptr(GError) error = NULL;
-        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space, &error);
-        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space, &error);
+        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space);
+        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space);
         ps_assert_no_error(error);
         ck_assert_uint_eq(points->len, setting.devices);
         for (guint i = 0; i < points->len; i++) {

@@ -128,6 +128,44 @@ START_TEST(names_the_least_memory_that_would_do)
 }
 END_TEST
 
+/* 17 layers without edges have 2^17 downsets, more than are searched. What bounds the optimum from
+ * below is the work, each layer at its cheapest degree, spread over all devices. */
+START_TEST(bounds_the_distance_where_branches_explode)
+{
+    g_autoptr(GRand) random =
+        g_rand_new_with_seed(ps_test_seed("bounds_the_distance_where_branches_explode"));
+    for (guint round = 0; round < 20; round++) {
+        PsRandomProfile wanted = {.n_layers = 17,
+                                  .most_tmpcs = 2,
+                                  .tensor_parallel = TRUE,
+                                  .devices = (guint)g_rand_int_range(random, 1, 20),
+                                  .microbatches = 12,
+                                  .memory_bytes = 1e12,
+                                  .bandwidth_bytes_per_s = 1e10};
+        g_autoptr(PsProfile) profile = ps_random_profile(random, &wanted);
+        PsSetting setting = setting_of(profile);
+        double work_s = 0;
+        for (guint v = 0; v < profile->n_layers; v++) {
+            double least_s = INFINITY;
+            for (guint i = 0; i < profile->layers[v].n_sets; i++) {
+                const PsTmpcSet *set = &profile->layers[v].sets[i];
+                for (guint j = 0; set->degree <= setting.devices && j < set->n_tmpcs; j++) {
+                    least_s = fmin(least_s, set->degree * set->tmpcs[j].time_s);
+                }
+            }
+            work_s += least_s;
+        }
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
+        ps_assert_no_error(error);
+        ck_assert(!plan->optimal);
+        ck_assert(ps_plan_verify(plan, profile, TRUE, &error));
+        g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+        ck_assert_double_eq_tol(estimate->tps_s / (1 + plan->gap), work_s / setting.devices, 1e-9);
+    }
+}
+END_TEST
+
 /* ---- the published planner's optima -------------------------------------------------------------
  */
 
@@ -191,4 +229,4 @@ START_TEST(reaches_the_published_optima)
 END_TEST
 
 PS_TEST_MAIN("planner", agrees_with_exhaustive_search, names_the_least_memory_that_would_do,
-             reaches_the_published_optima)
+             bounds_the_distance_where_branches_explode, reaches_the_published_optima)
