@@ -101,7 +101,7 @@ static const PsPlanMode *chosen_mode(const Given *given, const char **argument, 
 typedef struct {
     PsSettingOptions setting;
     PsPlannerChoices planner;
-    char *path, *format;
+    char *path, *format, *tps;
     Given given[N_MODES];
 } Options;
 
@@ -111,6 +111,7 @@ static void options_clear(Options *options)
     ps_planner_choices_clear(&options->planner);
     g_free(options->path);
     g_free(options->format);
+    g_free(options->tps);
     for (guint i = 1; i < N_MODES; i++) {
         if (modes[i]->argument != NULL) {
             g_free(options->given[i].text);
@@ -121,11 +122,15 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
 static gboolean run_mode(const Options *options, const char *profile_path, GError **error)
 {
-    PsPlanRequest request = {.format = PS_FORMAT_TABLE, .path = options->path};
+    PsPlanRequest request = {.format = PS_FORMAT_TABLE, .path = options->path, .tps = options->tps};
     const PsPlanMode *mode = chosen_mode(options->given, &request.argument, error);
     if (mode == NULL ||
         (options->format != NULL && !ps_format_parse(options->format, &request.format, error)) ||
         !ps_planner_choose(&options->planner, &request.options, error)) {
+        return FALSE;
+    }
+    if (options->tps != NULL && g_strcmp0(request.argument, "devices") != 0) {
+        ps_error(error, PS_ERROR_USAGE, "--tps is a target (expected --objective devices with it)");
         return FALSE;
     }
     g_autoptr(PsProfile) profile = ps_setting_load_profile(&options->setting, profile_path, error);
@@ -148,6 +153,7 @@ static gboolean run(int argc, char **argv, GError **error)
     g_autofree GOptionEntry *planner_entries = ps_planner_entries(&options.planner);
     g_autofree GOptionEntry *entries_of_modes = mode_entries(options.given);
     const GOptionEntry entries[] = {
+        {"tps", 0, 0, G_OPTION_ARG_STRING, &options.tps, "Target of --objective devices", "TIME"},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.path, "Write the plan there",
          "PLAN.json"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &options.format, "What to print (default table)",

@@ -13,6 +13,7 @@ typedef struct {
     PsFormat format;
     const char *path;     /* of -o, or NULL */
     const char *argument; /* of the mode's option, or NULL where it takes none */
+    const char *tps;      /* of --tps, or NULL; only the objective "devices" has a use for it */
     gpointer input;       /* of the mode's `prepare` */
     GDestroyNotify free_input;
 } PsPlanRequest;

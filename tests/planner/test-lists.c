@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "planner/certify.h"
+#include "planner/flush.h"
 #include "planner/frontier.h"
 #include "planner/planning.h"
 #include "sim/base/error.h"
@@ -187,5 +188,64 @@ START_TEST(certified_plans_replay_fastest)
 }
 END_TEST
 
-PS_TEST_MAIN("lists", top_is_the_head_of_all_plans, frontier_has_the_best_of_each_number,
+/* All plans of a small profile are listed, so the least batch among them is the optimum: the plan
+ * taken from the head of the list must be as near to it as its gap says. */
+START_TEST(flush_is_within_its_gap)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
+    for (guint round = 0; round < 60; round++) {
+        g_autoptr(PsProfile) profile = small_profile(random);
+        PsSetting setting = setting_of(profile);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
+        g_autoptr(GPtrArray) all = ps_planning_top(planning, 100000, &error);
+        double gap, least_s = INFINITY;
+        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &whole_space, 3, &gap, NULL);
+        ck_assert_int_eq(plan != NULL, all != NULL);
+        for (guint i = 0; all != NULL && i < all->len; i++) {
+            g_autoptr(PsPlan) one = ps_planning_plan(planning, all->pdata[i]);
+            least_s = fmin(least_s, ps_flush_batch_s(one, profile));
+        }
+        if (plan != NULL) {
+            double batch_s = ps_flush_batch_s(plan, profile);
+            ck_assert_double_ge(batch_s, least_s * (1 - 1e-9));
+            ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
+        }
+    }
+}
+END_TEST
+
+/* p equal stages without transfers, one replica each: (N + p - 1)(F + B), as synchronous 1F1B. */
+START_TEST(flush_of_equal_stages_is_1f1b)
+{
+    const char *text =
+        "{\"maxDevices\": 3, \"maxMemoryPerDevice\": 1e9, \"bandwidth\": 1e9, \"mbsInBatch\": 7,"
+        " \"nodes\": [";
+    g_autoptr(GString) json = g_string_new(text);
+    for (guint i = 0; i < 3; i++) {
+        g_string_append_printf(json,
+                               "%s{\"id\": %u, \"name\": \"l\", \"TMPCs\": {\"1\": [{\"id\": "
+                               "\"v\", \"timePerSample\": "
+                               "0.5, \"parameterSize\": 1, \"memoryUsageA\": 1, \"memoryUsageB\": "
+                               "1, \"syncTimeFw\": {}, "
+                               "\"syncTimeBw\": {}}]}}",
+                               i > 0 ? ", " : "", i);
+    }
+    g_string_append(json, "], \"edges\": []}");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsProfile) profile =
+        ps_profile_load(ps_test_file("equal.json", json->str), NULL, &error);
+    ps_assert_no_error(error);
+    PsSetting setting = setting_of(profile);
+    double gap;
+    PsPlannerOptions options = {.restrictions = {.forbid_data_parallel = TRUE}};
+    g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 1, &gap, &error);
+    ps_assert_no_error(error);
+    ck_assert_uint_eq(plan->n_stages, 3);
+    ck_assert_double_eq_tol(ps_flush_batch_s(plan, profile), (7 + 3 - 1) * 0.5, 1e-12);
+}
+END_TEST
+
+PS_TEST_MAIN("lists", flush_is_within_its_gap, flush_of_equal_stages_is_1f1b,
+             top_is_the_head_of_all_plans, frontier_has_the_best_of_each_number,
              target_takes_the_fewest_devices, certified_plans_replay_fastest)
