@@ -1,3 +1,8 @@
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "plots/chart.h"
 #include "plots/gantt.h"
 #include "plots/stage-list.h"
@@ -161,6 +166,10 @@ static gboolean run(int argc, char **argv, GError **error)
         return FALSE;
     }
     gboolean is_run = g_file_test(arguments[0], G_FILE_TEST_IS_DIR);
+    if (!is_run && strcmp(arguments[0], "-") != 0 && g_access(arguments[0], R_OK) != 0) {
+        ps_error(error, PS_ERROR_IO, "%s: cannot read: %s", arguments[0], g_strerror(errno));
+        return FALSE;
+    }
     if (!ps_canvas_format(options.output, &format, error) || !check_kind(&options, is_run, error)) {
         return FALSE;
     }

@@ -303,9 +303,10 @@ static void draw_headings(const Panel *panel, const char *caption, gboolean figu
     if (figures) {
         double x = panel->x + panel->layout->width_px;
         y = panel->y - 11;
-        ps_text_draw(panel->text, &muted_style, PS_ALIGN_LEFT, x + BUBBLE_X, y, 0, "bubble");
+        ps_text_draw(panel->text, &muted_style, PS_ALIGN_LEFT, x + BUBBLE_X, y, 0,
+                     "bubble, window");
         ps_text_draw(panel->text, &muted_style, PS_ALIGN_LEFT, x + MEMORY_X, y, 0,
-                     "peak memory (of device)");
+                     "peak memory, whole run");
     }
 }
 

@@ -425,6 +425,22 @@ static void warn_of_milliseconds(const PsProfile *profile)
     }
 }
 
+/* Rates are one over the time; a model that takes none has no plan that is better than another. */
+static void expect_some_time(Loader *loader)
+{
+    const PsProfile *profile = loader->profile;
+    for (guint i = 0; i < profile->n_layers && !ps_json_failed(loader->reader); i++) {
+        const PsTmpcSet *set = &profile->layers[i].sets[0];
+        for (guint j = 0; j < set->n_tmpcs; j++) {
+            if (set->tmpcs[j].time_s > 0) {
+                return;
+            }
+        }
+    }
+    ps_json_fail(loader->reader, "nodes",
+                 "no layer takes any time (expected a timePerSample above 0)");
+}
+
 static void read_document(Loader *loader, double time_unit_s)
 {
     static const char *const keys[] = {"maxDevices",
@@ -445,6 +461,7 @@ static void read_document(Loader *loader, double time_unit_s)
         link_layers(loader);
     }
     read_all_sets(loader);
+    expect_some_time(loader);
 }
 
 static PsProfile *read_piper_json(const char *path, const char *text, gsize length,

@@ -122,7 +122,7 @@ START_TEST(legal_oddities)
         " \"memoryUsageB\": 0, \"syncTimeFw\": {}, \"syncTimeBw\": {}},"
         "{\"id\": \"b\", \"timePerSample\": 0, \"parameterSize\": 0, \"memoryUsageA\": 0,"
         " \"memoryUsageB\": 0, \"syncTimeFw\": {}, \"syncTimeBw\": {}},"
-        "{\"id\": \"c\", \"timePerSample\": 0, \"parameterSize\": 0, \"memoryUsageA\": 0,"
+        "{\"id\": \"c\", \"timePerSample\": 0.5, \"parameterSize\": 0, \"memoryUsageA\": 0,"
         " \"memoryUsageB\": 0, \"syncTimeFw\": {}, \"syncTimeBw\": {}}]}}]}",
         NULL);
     ck_assert_uint_eq(single->n_edges, 0);
