@@ -43,7 +43,7 @@ sanitize_LDFLAGS = $(SANITIZE)
 coverage_LDFLAGS = --coverage
 
 # ---- sources ----------------------------------------------------------------------------------
-SOURCES := $(sort $(wildcard sim/*/*.c planner/*.c plots/*.c))
+SOURCES := $(sort $(wildcard sim/*/*.c planner/*.c planner/*/*.c plots/*.c))
 LIBRARY_SOURCES := $(filter-out sim/cli/main.c,$(SOURCES))
 HARNESS_SOURCES := $(sort $(wildcard tests/harness/*.c tests/oracle/*.c))
 TEST_SOURCES := $(sort $(wildcard tests/*/test-*.c))

@@ -1,6 +1,6 @@
 #include "planner/certify.h"
 
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 #include "sim/base/log.h"
 #include "sim/base/progress.h"
 #include "sim/replay/replay-plan.h"

@@ -1,7 +1,7 @@
 /* Plans judged by their replay instead of their estimate. */
 #pragma once
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 typedef struct {
     PsPlan *plan;

@@ -1,4 +1,4 @@
-#include "planner/check.h"
+#include "planner/check/check.h"
 #include "sim/base/log.h"
 #include "sim/cli/options.h"
 #include "sim/replay/plan-input.h"

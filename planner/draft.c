@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/repeats.h"
+#include "planner/baselines/repeats.h"
 #include "sim/base/suggest.h"
 
 #define LAYOUT_SCHEMA "pipersim-layout/1"

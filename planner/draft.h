@@ -1,7 +1,7 @@
 /* A plan that somebody else made, as its file says it: complete or not, legal or not. */
 #pragma once
 
-#include "planner/costs.h"
+#include "planner/search/costs.h"
 #include "sim/plan/plan-file.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "planner/complete.h"
+#include "planner/search/complete.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 

@@ -1,6 +1,6 @@
 #include "planner/flush.h"
 
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 
 double ps_flush_batch_s(const PsPlan *plan, const PsProfile *profile)
 {

@@ -1,7 +1,7 @@
 /* Plans for synchronous batches, where fill and drain count. */
 #pragma once
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 /* The planner's closed form for one batch of N microbatches with a flush:
  *     (N - 1) · max TPS + sum over stages of (compute + edge) · d + max over stages of the resync

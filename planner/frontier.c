@@ -1,6 +1,6 @@
 #include "planner/frontier.h"
 
-#include "planner/explain.h"
+#include "planner/search/explain.h"
 #include "sim/base/error.h"
 #include "sim/base/progress.h"
 #include "sim/base/units.h"

@@ -1,7 +1,7 @@
 /* Trade-offs: what each number of devices gives, and what it needs. */
 #pragma once
 
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 
 typedef struct {
     guint devices;

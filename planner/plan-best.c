@@ -1,6 +1,6 @@
 /* The best plan. */
 #include "planner/plan-mode.h"
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 #include "sim/base/log.h"
 #include "sim/base/units.h"
 

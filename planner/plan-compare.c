@@ -1,7 +1,7 @@
 /* The best plan beside those of other planners. */
 #include <math.h>
 
-#include "planner/baselines.h"
+#include "planner/baselines/baselines.h"
 #include "planner/plan-mode.h"
 #include "planner/plan-report.h"
 #include "sim/base/units.h"

@@ -2,7 +2,7 @@
  * plan-modes.def for each. A mode is chosen by an option of its name; at most one is given. */
 #pragma once
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 #include "sim/base/table.h"
 
 /* What the command line asked for. */

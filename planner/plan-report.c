@@ -1,7 +1,7 @@
 #include "planner/plan-report.h"
 
-#include "planner/cycle-time.h"
-#include "planner/planning.h"
+#include "planner/check/cycle-time.h"
+#include "planner/search/planning.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
@@ -21,20 +21,6 @@ static const PsColumn columns[] = {
 };
 /* People see the recomputed layers in brackets behind the layers, scripts in a column. */
 #define N_SHOWN (G_N_ELEMENTS(columns) - 1)
-
-const char *ps_time_unit_for(double seconds, double *unit_s)
-{
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
-    guint i = 0;
-    while (i + 1 < G_N_ELEMENTS(units) && seconds < units[i].factor) {
-        i++;
-    }
-    *unit_s = units[i].factor;
-    return units[i].name;
-}
 
 /* What a run of a plan with degrees that are not nested really takes. */
 static void print_cycle_time(const PsPlan *plan, const PsProfile *profile,

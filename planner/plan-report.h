@@ -13,9 +13,6 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
 gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                       const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Unit in which a time of this size reads well: "s", "ms" or "us", and its factor to seconds. */
-const char *ps_time_unit_for(double seconds, double *unit_s);
-
 /* The data-parallel (or tensor-parallel) degrees in pipeline order: "4 4 2 2", or with runs folded
  * "4*2 2*2" and just "4" where all are the same. Caller frees. */
 char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded);

@@ -1,7 +1,7 @@
 /* The best plans, not only the best one. */
 #include "planner/plan-list.h"
 #include "planner/plan-report.h"
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 #include "sim/base/units.h"
 
 #define MOST_PLANS 1000

@@ -1,7 +1,7 @@
 /* The options that restrict what the planner may choose: --degrees, --forbid, --recompute. */
 #pragma once
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 
 typedef struct {
     char *degrees, *recompute;

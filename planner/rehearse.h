@@ -1,8 +1,8 @@
 /* Plan, replay and check in one go: what `validate` and `sweep` are made of. */
 #pragma once
 
-#include "planner/check.h"
-#include "planner/planner.h"
+#include "planner/check/check.h"
+#include "planner/search/planner.h"
 #include "sim/replay/replay-plan.h"
 
 typedef struct {

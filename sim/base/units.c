@@ -315,3 +315,17 @@ double ps_ps_to_seconds(gint64 time_ps)
 {
     return (double)time_ps / (double)PS_PER_S;
 }
+
+const char *ps_time_unit_for(double seconds, double *unit_s)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } time_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+    guint i = 0;
+    while (i + 1 < G_N_ELEMENTS(time_units) && seconds < time_units[i].factor) {
+        i++;
+    }
+    *unit_s = time_units[i].factor;
+    return time_units[i].name;
+}

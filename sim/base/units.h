@@ -48,3 +48,7 @@ gboolean ps_picoseconds_parse(const char *text, gint64 *time_ps) G_GNUC_WARN_UNU
  * program on NaN, negative or out-of-range input: callers have checked their inputs. */
 gint64 ps_seconds_to_ps(double seconds);
 double ps_ps_to_seconds(gint64 time_ps);
+
+/* The unit in which a time of this size reads well, for columns of times: "s", "ms" or "us", and
+ * what it is in seconds. */
+const char *ps_time_unit_for(double seconds, double *unit_s);

@@ -117,3 +117,20 @@ PsProfile *ps_random_profile(GRand *random, const PsRandomProfile *wanted)
     ps_assert_no_error(error);
     return profile;
 }
+
+PsProfile *ps_random_small_profile(GRand *random)
+{
+    PsRandomProfile wanted = {
+        .n_layers = (guint)g_rand_int_range(random, 1, 6),
+        .edge_probability = g_rand_double(random),
+        .chain = g_rand_boolean(random),
+        .most_tmpcs = 3,
+        .tensor_parallel = g_rand_boolean(random),
+        .same_weights = g_rand_boolean(random),
+        .devices = (guint)g_rand_int_range(random, 1, 6),
+        .microbatches = (guint)g_rand_int_range(random, 1, 9),
+        .memory_bytes = g_rand_int_range(random, 100, 5000) * 1e6,
+        .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
+    };
+    return ps_random_profile(random, &wanted);
+}

@@ -15,5 +15,10 @@ typedef struct {
     double memory_bytes, bandwidth_bytes_per_s;
 } PsRandomProfile;
 
+/* A profile of up to 5 layers, few devices and few microbatches, small enough for exhaustive
+ * search; its memory runs from hopeless to roomy (layers take 2 to 900 MB each for one microbatch).
+ */
+PsProfile *ps_random_small_profile(GRand *random);
+
 /* Times are whole milliseconds, sizes whole MB. Aborts if the program refuses what was made. */
 PsProfile *ps_random_profile(GRand *random, const PsRandomProfile *wanted);

@@ -1,16 +1,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/baselines.h"
-#include "planner/repeats.h"
+#include "planner/baselines/baselines.h"
+#include "planner/baselines/repeats.h"
+#include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/random-profile.h"
-
-static PsSetting setting_of(const PsProfile *profile)
-{
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
-}
 
 static void rename_layer(PsProfile *profile, guint layer, const char *name)
 {
@@ -228,7 +223,7 @@ START_TEST(equi_agrees_with_brute_force)
     for (guint round = 0; round < 600; round++) {
         Case at = {0};
         g_autoptr(PsProfile) profile = model_with_ends(random, &at);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         at.profile = profile;
         at.setting = &setting;
         at.apart = g_rand_boolean(random);
@@ -274,7 +269,7 @@ START_TEST(none_is_better_than_the_planner)
     for (guint round = 0; round < 150; round++) {
         Case at = {0};
         g_autoptr(PsProfile) profile = model_with_ends(random, &at);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         PsPlannerOptions options = {.degrees = round % PS_N_DEGREES};
         g_autoptr(PsPlan) best = ps_planner_plan(profile, &setting, &options, NULL);
         double best_tps_s = INFINITY;
@@ -328,7 +323,7 @@ START_TEST(says_why_one_does_not_apply)
                               .memory_bytes = 1e12,
                               .bandwidth_bytes_per_s = 1e9};
     g_autoptr(PsProfile) profile = ps_random_profile(random, &wanted);
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     PsPlannerOptions options = {0};
     g_auto(PsBaselineResult) no_ends =
         ps_baseline_run(find_baseline("equi, apart"), profile, &setting, &options);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/check.h"
+#include "planner/check/check.h"
 #include "planner/rehearse.h"
 #include "sim/base/error.h"
 #include "tests/harness/harness.h"

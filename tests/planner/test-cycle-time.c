@@ -2,7 +2,7 @@
  */
 #include <math.h>
 
-#include "planner/cycle-time.h"
+#include "planner/check/cycle-time.h"
 #include "sim/replay/replay.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/pipelines.h"

@@ -1,4 +1,4 @@
-#include "planner/downsets.h"
+#include "planner/search/downsets.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/random-profile.h"
 

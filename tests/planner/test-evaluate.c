@@ -1,36 +1,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/baselines.h"
+#include "planner/baselines/baselines.h"
 #include "planner/evaluate.h"
 #include "planner/plan-report.h"
-#include "planner/repeats.h"
+#include "planner/baselines/repeats.h"
 #include "sim/base/error.h"
+#include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/random-profile.h"
-
-static PsSetting setting_of(const PsProfile *profile)
-{
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
-}
-
-static PsProfile *small_profile(GRand *random)
-{
-    PsRandomProfile wanted = {
-        .n_layers = (guint)g_rand_int_range(random, 1, 6),
-        .edge_probability = g_rand_double(random),
-        .chain = g_rand_boolean(random),
-        .most_tmpcs = 3,
-        .tensor_parallel = g_rand_boolean(random),
-        .same_weights = g_rand_boolean(random),
-        .devices = (guint)g_rand_int_range(random, 2, 12),
-        .microbatches = (guint)g_rand_int_range(random, 1, 13),
-        .memory_bytes = g_rand_int_range(random, 300, 6000) * 1e6,
-        .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
-    };
-    return ps_random_profile(random, &wanted);
-}
 
 static guint pick(GRand *random, guint n)
 {
@@ -108,8 +86,8 @@ START_TEST(judges_as_the_verifier_does)
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("judges_as_the_verifier_does"));
     guint legal = 0, illegal = 0;
     while (legal < 100 || illegal < 300) {
-        g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        g_autoptr(PsProfile) profile = ps_random_small_profile(random);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(PsPlan) plan = random_plan(random, profile, &setting);
         if (!runs(plan, profile)) {
             continue;
@@ -193,8 +171,8 @@ START_TEST(completes_with_the_best_tmpcs)
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("completes_with_the_best_tmpcs"));
     guint fitting = 0, too_large = 0;
     while (fitting < 200 || too_large < 50) {
-        g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        g_autoptr(PsProfile) profile = ps_random_small_profile(random);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(PsPlan) plan = random_plan(random, profile, &setting);
         g_autoptr(PsEvaluation) evaluation =
             evaluate(save_without_tmpcs(plan, profile), profile, &setting);
@@ -348,7 +326,7 @@ START_TEST(names_every_broken_rule)
          TRUE},
     };
     g_autoptr(PsProfile) profile = model();
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_autoptr(PsEvaluation) evaluation =
             evaluate(ps_test_file("case.json", cases[i].file), profile, &setting);
@@ -376,7 +354,7 @@ START_TEST(says_what_smaller_tmpcs_would_take)
     g_autoptr(PsProfile) profile =
         ps_profile_load(ps_test_file("small.json", text->str), "s", &error);
     ps_assert_no_error(error);
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     setting.memory_bytes = 20;
     const char *path = ps_test_file(
         "large.json", STAGES(STAGE("3", 1, 1) ", "
@@ -439,7 +417,7 @@ START_TEST(refuses_broken_files)
          ": $.stages[0].TMPCids: layer 5 is missing (expected a TMPC for each layer)"},
     };
     g_autoptr(PsProfile) profile = model();
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         const char *path = ps_test_file("broken.json", cases[i].file);
         g_autoptr(GError) error = NULL;

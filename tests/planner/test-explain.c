@@ -1,9 +1,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/explain.h"
-#include "planner/planner.h"
+#include "planner/search/explain.h"
+#include "planner/search/planner.h"
 #include "sim/base/units.h"
+#include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/exhaustive.h"
 #include "tests/oracle/random-profile.h"
@@ -25,12 +26,6 @@ static PsProfile *tight_profile(GRand *random)
     return ps_random_profile(random, &wanted);
 }
 
-static PsSetting setting_of(const PsProfile *profile)
-{
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
-}
-
 static const struct {
     PsPlannerOptions options;
     PsExhaustiveRules rules;
@@ -45,7 +40,7 @@ static const struct {
 /* With t at most 4 and sum d at most N, no plan can use more than 4 N devices. */
 static guint fewest_by_trial(const PsProfile *profile, const PsExhaustiveRules *rules)
 {
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     for (guint k = 1; k <= 4 * setting.microbatches; k++) {
         setting.devices = k;
         if (ps_exhaustive_best(profile, &setting, rules).feasible) {
@@ -62,7 +57,7 @@ START_TEST(names_the_fewest_devices_that_would_do)
     guint found = 0, none = 0;
     for (guint round = 0; found + none < 250; round++) {
         g_autoptr(PsProfile) profile = tight_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         guint with = round % G_N_ELEMENTS(spaces);
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, &spaces[with].options, &error);
@@ -110,7 +105,7 @@ START_TEST(says_which_restriction_is_in_the_way)
     guint plans = 0, none = 0, together = 0;
     while (plans < 80 || none < 80 || together < 20) {
         g_autoptr(PsProfile) profile = tight_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, &options, &error);
         gboolean helped = FALSE;
@@ -157,7 +152,7 @@ START_TEST(names_a_layer_that_is_too_large_by_itself)
     guint large = 0, small = 0;
     while (large < 60 || small < 60) {
         g_autoptr(PsProfile) profile = tight_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
         if (plan != NULL) {
@@ -198,7 +193,7 @@ START_TEST(gives_up_on_devices_where_tables_would_explode)
     g_autoptr(GError) error = NULL;
     g_autoptr(PsProfile) profile = ps_profile_load(path, NULL, &error);
     ps_assert_no_error(error);
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     g_autoptr(PsPlan) none = ps_planner_plan(profile, &setting, NULL, &error);
     ck_assert(none == NULL);
     ck_assert_msg(

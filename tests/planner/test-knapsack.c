@@ -1,4 +1,4 @@
-#include "planner/knapsack.h"
+#include "planner/search/knapsack.h"
 #include "tests/harness/harness.h"
 
 /* Every combination of choices. */

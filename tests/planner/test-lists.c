@@ -4,8 +4,9 @@
 #include "planner/certify.h"
 #include "planner/flush.h"
 #include "planner/frontier.h"
-#include "planner/planning.h"
+#include "planner/search/planning.h"
 #include "sim/base/error.h"
+#include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/exhaustive.h"
 #include "tests/oracle/random-profile.h"
@@ -27,12 +28,6 @@ static PsProfile *small_profile(GRand *random)
         .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
     };
     return ps_random_profile(random, &wanted);
-}
-
-static PsSetting setting_of(const PsProfile *profile)
-{
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
 }
 
 static gboolean same(const PsExhaustive *expected, const PsPlan *plan, const PsProfile *profile)
@@ -63,7 +58,7 @@ START_TEST(top_is_the_head_of_all_plans)
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("top_is_the_head_of_all_plans"));
     for (guint round = 0; round < 300; round++) {
         g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GArray) all = ps_exhaustive_all(profile, &setting, &no_rules);
         guint n = (guint)g_rand_int_range(random, 1, 30);
         g_autoptr(GError) error = NULL;
@@ -101,7 +96,7 @@ START_TEST(frontier_has_the_best_of_each_number)
         g_rand_new_with_seed(ps_test_seed("frontier_has_the_best_of_each_number"));
     for (guint round = 0; round < 200; round++) {
         g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
         g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space);
         g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space);
@@ -132,7 +127,7 @@ START_TEST(target_takes_the_fewest_devices)
     guint reached = 0;
     for (guint round = 0; round < 300; round++) {
         g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         double target_s = g_rand_double_range(random, 0.005, 0.1);
         g_autoptr(GArray) all = ps_exhaustive_all(profile, &setting, &no_rules);
         guint fewest = G_MAXUINT;
@@ -195,7 +190,7 @@ START_TEST(flush_is_within_its_gap)
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
     for (guint round = 0; round < 60; round++) {
         g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
         g_autoptr(GPtrArray) all = ps_planning_top(planning, 100000, &error);
@@ -236,7 +231,7 @@ START_TEST(flush_of_equal_stages_is_1f1b)
     g_autoptr(PsProfile) profile =
         ps_profile_load(ps_test_file("equal.json", json->str), NULL, &error);
     ps_assert_no_error(error);
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     double gap;
     PsPlannerOptions options = {.restrictions = {.forbid_data_parallel = TRUE}};
     g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 1, &gap, &error);

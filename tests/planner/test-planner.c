@@ -1,34 +1,11 @@
 #include <math.h>
 
-#include "planner/planner.h"
+#include "planner/search/planner.h"
 #include "sim/base/csv.h"
+#include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
 #include "tests/oracle/exhaustive.h"
 #include "tests/oracle/random-profile.h"
-
-static PsProfile *small_profile(GRand *random)
-{
-    PsRandomProfile wanted = {
-        .n_layers = (guint)g_rand_int_range(random, 1, 6),
-        .edge_probability = g_rand_double(random),
-        .chain = g_rand_boolean(random),
-        .most_tmpcs = 3,
-        .tensor_parallel = g_rand_boolean(random),
-        .same_weights = g_rand_boolean(random),
-        .devices = (guint)g_rand_int_range(random, 1, 6),
-        .microbatches = (guint)g_rand_int_range(random, 1, 9),
-        /* From hopeless to roomy: layers take 2 to 900 MB each for one microbatch. */
-        .memory_bytes = g_rand_int_range(random, 100, 5000) * 1e6,
-        .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
-    };
-    return ps_random_profile(random, &wanted);
-}
-
-static PsSetting setting_of(const PsProfile *profile)
-{
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches};
-}
 
 /* Options of the planner beside the rules of the exhaustive search that say the same. */
 static const struct {
@@ -53,7 +30,7 @@ static const struct {
 /* Returns whether there was a plan. */
 static gboolean compare(const PsProfile *profile, guint with, guint round)
 {
-    PsSetting setting = setting_of(profile);
+    PsSetting setting = ps_setting_of_profile(profile);
     setting.in_flight = restrictions[with].in_flight;
     PsExhaustive expected = ps_exhaustive_best(profile, &setting, &restrictions[with].rules);
     g_autoptr(GError) error = NULL;
@@ -84,7 +61,7 @@ START_TEST(agrees_with_exhaustive_search)
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("agrees_with_exhaustive_search"));
     guint feasible = 0, infeasible = 0;
     for (guint round = 0; round < 2000; round++) {
-        g_autoptr(PsProfile) profile = small_profile(random);
+        g_autoptr(PsProfile) profile = ps_random_small_profile(random);
         for (guint with = 0; with < G_N_ELEMENTS(restrictions); with++) {
             /* The whole search space each time, the others in turn. */
             if (with == 0 || with == 1 + round % (G_N_ELEMENTS(restrictions) - 1)) {
@@ -104,8 +81,8 @@ START_TEST(names_the_least_memory_that_would_do)
         g_rand_new_with_seed(ps_test_seed("names_the_least_memory_that_would_do"));
     guint met = 0;
     while (met < 100) {
-        g_autoptr(PsProfile) profile = small_profile(random);
-        PsSetting setting = setting_of(profile);
+        g_autoptr(PsProfile) profile = ps_random_small_profile(random);
+        PsSetting setting = ps_setting_of_profile(profile);
         setting.memory_bytes = 50e6;
         g_autoptr(GError) error = NULL;
         guint with = met % G_N_ELEMENTS(restrictions);
@@ -143,7 +120,7 @@ START_TEST(bounds_the_distance_where_branches_explode)
                                   .memory_bytes = 1e12,
                                   .bandwidth_bytes_per_s = 1e10};
         g_autoptr(PsProfile) profile = ps_random_profile(random, &wanted);
-        PsSetting setting = setting_of(profile);
+        PsSetting setting = ps_setting_of_profile(profile);
         double work_s = 0;
         for (guint v = 0; v < profile->n_layers; v++) {
             double least_s = INFINITY;

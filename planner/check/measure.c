@@ -1,0 +1,329 @@
+#include "planner/check/measure.h"
+
+#include <string.h>
+
+#include "sim/base/error.h"
+#include "sim/base/units.h"
+
+/* Row i of a run's CSV stands at this line: below the header, and no field holds a line break. */
+#define LINE_OF(i) ((i) + 2)
+
+/* Ops that every microbatch must have the same number of. */
+typedef struct {
+    gint64 n_ops, n_of_batches; /* the latter belong to no microbatch */
+    gint64 sum;                 /* of their microbatches */
+    guint last_row;
+} Group;
+
+typedef struct {
+    const PsRun *run;
+    PsMeasure *measure;
+    guint n_lanes;
+    gint64 *stream_ends; /* [n_lanes][PS_N_STREAMS]: end of the last op */
+    gint64 *window_ps;   /* [n_lanes][PS_N_STREAMS]: busy time within the window */
+    gint64 *kind_ps;     /* [n_stages][PS_N_OPS]: the same by stage and kind */
+    gint64 n_microbatches;
+    guint n_chunks; /* of each stage */
+    /* Ends of forwards and backwards, [n_stages][n_chunks][n_microbatches], -1 before they ran; and
+     * whether the chunk has any, since ops that take no time leave no row. */
+    gint64 *ends[2];
+    gboolean *any[2];
+    Group
+        *groups; /* [n_stages][PS_N_OPS][n_stages + 1]: by stage, kind, and stage of the peer + 1 */
+} Reader;
+
+enum { FORWARD, BACKWARD };
+
+static void fail(const Reader *reader, const char *file, guint row, GError **error,
+                 const char *format, ...) G_GNUC_PRINTF(5, 6);
+static void fail(const Reader *reader, const char *file, guint row, GError **error,
+                 const char *format, ...)
+{
+    g_autofree char *path = g_build_filename(reader->run->folder, file, NULL);
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *message = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    ps_error_at(error, path, LINE_OF(row), "%s", message);
+}
+
+static guint chunk_of(const Reader *reader, const PsTraceOp *op)
+{
+    return op->stage * reader->n_chunks + op->chunk;
+}
+
+static gint64 overlap(gint64 start, gint64 end, gint64 from, gint64 to)
+{
+    return MAX(0, MIN(end, to) - MAX(start, from));
+}
+
+static gboolean add_to_stream(Reader *reader, const PsTraceOp *op, guint row, GError **error)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    guint stream = op->lane * PS_N_STREAMS + op->stream;
+    if (op->start_ps < reader->stream_ends[stream]) {
+        fail(reader, "trace.csv", row, error,
+             "lane %u starts this before the one before it on its %s stream has ended (expected "
+             "one op at a time, in order)",
+             op->lane, ps_stream_names[op->stream]);
+        return FALSE;
+    }
+    reader->stream_ends[stream] = op->end_ps;
+    gint64 inside =
+        overlap(op->start_ps, op->end_ps, summary->window_start_ps, summary->window_end_ps);
+    reader->window_ps[stream] += inside;
+    reader->kind_ps[op->stage * PS_N_OPS + op->kind] += inside;
+    reader->measure->makespan_ps = MAX(reader->measure->makespan_ps, op->end_ps);
+    return TRUE;
+}
+
+static guint stage_of_lane(const PsRunSummary *summary, gint64 lane)
+{
+    guint stage = summary->n_stages - 1;
+    while (summary->stages[stage].first_lane > lane) {
+        stage--;
+    }
+    return stage;
+}
+
+static void add_to_group(Reader *reader, const PsTraceOp *op, guint row)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    guint peer = op->peer < 0 ? 0 : 1 + stage_of_lane(summary, op->peer);
+    Group *group =
+        &reader->groups[(op->stage * PS_N_OPS + op->kind) * (summary->n_stages + 1) + peer];
+    group->n_ops++;
+    group->n_of_batches += op->microbatch < 0;
+    group->sum += op->microbatch;
+    group->last_row = row;
+}
+
+/* A row that was dropped, or given to another microbatch, shows in the count or in the sum. */
+static gboolean groups_are_whole(const Reader *reader, GError **error)
+{
+    guint n_stages = reader->measure->n_stages;
+    gint64 n = reader->n_microbatches;
+    for (guint i = 0; i < n_stages * PS_N_OPS * (n_stages + 1); i++) {
+        const Group *group = &reader->groups[i];
+        gint64 each = group->n_ops / n;
+        gboolean whole = group->n_ops == each * n && group->sum == each * (n * (n - 1) / 2);
+        if (group->n_ops == group->n_of_batches || whole) {
+            continue;
+        }
+        guint stage = i / (n_stages + 1) / PS_N_OPS, kind = i / (n_stages + 1) % PS_N_OPS;
+        fail(reader, "trace.csv", group->last_row, error,
+             "the last %s of stage %u with this peer: not every microbatch has the same number of "
+             "them",
+             ps_op_names[kind], stage);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+/* Each microbatch runs forward once, then backward once, on every chunk of replica n mod d of every
+ * stage. */
+static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row, GError **error)
+{
+    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD) {
+        return TRUE;
+    }
+    guint d = reader->run->summary->stages[op->stage].data_parallel;
+    if (op->microbatch < 0 || op->microbatch >= reader->n_microbatches ||
+        op->microbatch % d != op->replica) {
+        fail(reader, "trace.csv", row, error,
+             "replica %u of stage %u runs microbatch %" G_GINT64_FORMAT
+             " (expected one of %" G_GINT64_FORMAT ", on replica n mod %u)",
+             op->replica, op->stage, op->microbatch, reader->n_microbatches, d);
+        return FALSE;
+    }
+    guint chunk = chunk_of(reader, op);
+    gsize at = chunk * (gsize)reader->n_microbatches + (gsize)op->microbatch;
+    gint64 *end = &reader->ends[op->kind == PS_OP_FORWARD ? FORWARD : BACKWARD][at];
+    if (*end >= 0) {
+        fail(reader, "trace.csv", row, error,
+             "a second %s of microbatch %" G_GINT64_FORMAT " on stage %u", ps_op_names[op->kind],
+             op->microbatch, op->stage);
+        return FALSE;
+    }
+    gint64 forward_end = reader->ends[FORWARD][at];
+    if (op->kind == PS_OP_BACKWARD && reader->any[FORWARD][chunk] &&
+        (forward_end < 0 || op->start_ps < forward_end)) {
+        fail(reader, "trace.csv", row, error,
+             "backward of microbatch %" G_GINT64_FORMAT " on stage %u starts before its forward "
+             "has ended",
+             op->microbatch, op->stage);
+        return FALSE;
+    }
+    *end = op->end_ps;
+    return TRUE;
+}
+
+static void note_kinds(Reader *reader)
+{
+    for (guint i = 0; i < reader->run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
+        reader->any[FORWARD][chunk_of(reader, op)] |= op->kind == PS_OP_FORWARD;
+        reader->any[BACKWARD][chunk_of(reader, op)] |= op->kind == PS_OP_BACKWARD;
+    }
+}
+
+static gboolean read_ops(Reader *reader, GError **error)
+{
+    note_kinds(reader);
+    for (guint i = 0; i < reader->run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
+        if (!add_to_stream(reader, op, i, error) || !add_to_microbatch(reader, op, i, error)) {
+            return FALSE;
+        }
+        add_to_group(reader, op, i);
+    }
+    return TRUE;
+}
+
+/* The end of the microbatch's last op, or -1 with error where one is missing. */
+static gint64 completion(const Reader *reader, gint64 microbatch, GError **error)
+{
+    gint64 last = 0;
+    for (guint i = 0; i < 2 * reader->measure->n_stages * reader->n_chunks; i++) {
+        guint kind = i % 2, chunk = i / 2;
+        gint64 end = reader->ends[kind][chunk * reader->n_microbatches + microbatch];
+        if (end < 0 && reader->any[kind][chunk]) {
+            fail(reader, "trace.csv", reader->run->ops->len, error,
+                 "the file ends without the %s of microbatch %" G_GINT64_FORMAT " on stage %u",
+                 ps_op_names[kind == FORWARD ? PS_OP_FORWARD : PS_OP_BACKWARD], microbatch,
+                 chunk / reader->n_chunks);
+            return -1;
+        }
+        last = MAX(last, end);
+    }
+    return last;
+}
+
+static gboolean read_completions(Reader *reader, GError **error)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    for (gint64 n = 0; n < reader->n_microbatches; n++) {
+        gint64 end = completion(reader, n, error);
+        if (end < 0) {
+            return FALSE;
+        }
+        reader->measure->completed +=
+            end > summary->window_start_ps && end <= summary->window_end_ps;
+    }
+    return TRUE;
+}
+
+static gboolean read_memory(Reader *reader, GError **error)
+{
+    g_autofree double *held = g_new0(double, reader->n_lanes *PS_N_MEMORY);
+    g_autofree gint64 *times = g_new0(gint64, reader->n_lanes);
+    for (guint i = 0; i < reader->run->memory->len; i++) {
+        const PsTraceMemory *change = &g_array_index(reader->run->memory, PsTraceMemory, i);
+        if (change->bytes < 0 || change->time_ps < times[change->lane]) {
+            fail(reader, "memory.csv", i, error,
+                 "lane %u holds %.0f bytes after an earlier row (expected at least 0, in order of "
+                 "time)",
+                 change->lane, change->bytes);
+            return FALSE;
+        }
+        times[change->lane] = change->time_ps;
+        double *lane = held + change->lane * PS_N_MEMORY;
+        lane[change->category] = change->bytes;
+        double total = 0;
+        for (guint category = 0; category < PS_N_MEMORY; category++) {
+            total += lane[category];
+        }
+        double *peak = &reader->measure->stages[change->stage].peak_memory_bytes;
+        *peak = MAX(*peak, total);
+    }
+    return TRUE;
+}
+
+static void sum_up(const Reader *reader)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    for (guint stage = 0; stage < summary->n_stages; stage++) {
+        PsMeasuredStage *measured = &reader->measure->stages[stage];
+        const gint64 *kinds = reader->kind_ps + stage * PS_N_OPS;
+        measured->compute_s = ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] +
+                                               kinds[PS_OP_WEIGHT] + kinds[PS_OP_RECOMPUTE]);
+        measured->edge_s = ps_ps_to_seconds(kinds[PS_OP_SEND] + kinds[PS_OP_RECEIVE]);
+        measured->resync_s = ps_ps_to_seconds(kinds[PS_OP_RESYNC]);
+        gint64 busy_ps = 0;
+        for (guint replica = 0; replica < summary->stages[stage].data_parallel; replica++) {
+            guint lane = summary->stages[stage].first_lane + replica;
+            gint64 lane_ps = reader->window_ps[lane * PS_N_STREAMS + PS_STREAM_COMPUTE];
+            busy_ps += lane_ps;
+            measured->busiest_ps = MAX(measured->busiest_ps, lane_ps);
+        }
+        measured->busy_s = ps_ps_to_seconds(busy_ps);
+    }
+}
+
+#define MOST_CHUNKS 1024
+
+/* Chunks of a stage; 0 with error where there are too many. */
+static guint count_chunks(const PsRun *run, GError **error)
+{
+    guint n_chunks = 1;
+    for (guint i = 0; i < run->ops->len; i++) {
+        guint chunk = g_array_index(run->ops, PsTraceOp, i).chunk;
+        if (chunk >= MOST_CHUNKS) {
+            const Reader reader = {.run = run};
+            fail(&reader, "trace.csv", i, error, "chunk %u (expected less than %u)", chunk,
+                 MOST_CHUNKS);
+            return 0;
+        }
+        n_chunks = MAX(n_chunks, chunk + 1);
+    }
+    return n_chunks;
+}
+
+PsMeasure *ps_measure(const PsRun *run, GError **error)
+{
+    const PsRunSummary *summary = run->summary;
+    g_autoptr(PsMeasure) measure = g_new0(PsMeasure, 1);
+    measure->n_stages = summary->n_stages;
+    measure->stages = g_new0(PsMeasuredStage, summary->n_stages);
+    const PsRunStage *last = &summary->stages[summary->n_stages - 1];
+    guint n_lanes = last->first_lane + last->data_parallel;
+    guint n_chunks = count_chunks(run, error);
+    if (n_chunks == 0) {
+        return NULL;
+    }
+    gsize n_cells = summary->n_stages * n_chunks * (gsize)summary->microbatches_simulated;
+    g_autofree gint64 *stream_ends = g_new0(gint64, n_lanes * PS_N_STREAMS);
+    g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
+    g_autofree gint64 *kind_ps = g_new0(gint64, summary->n_stages * PS_N_OPS);
+    g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
+    g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
+    memset(ends, -1, 2 * n_cells * sizeof *ends);
+    Reader reader = {.run = run,
+                     .measure = measure,
+                     .n_lanes = n_lanes,
+                     .stream_ends = stream_ends,
+                     .window_ps = window_ps,
+                     .kind_ps = kind_ps,
+                     .n_microbatches = summary->microbatches_simulated,
+                     .n_chunks = n_chunks,
+                     .ends = {ends, ends + n_cells},
+                     .any = {any, any + summary->n_stages * n_chunks}};
+    g_autofree Group *groups =
+        g_new0(Group, summary->n_stages * PS_N_OPS * (summary->n_stages + 1));
+    reader.groups = groups;
+    if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
+        !groups_are_whole(&reader, error) || !read_memory(&reader, error)) {
+        return NULL;
+    }
+    sum_up(&reader);
+    return g_steal_pointer(&measure);
+}
+
+void ps_measure_free(PsMeasure *measure)
+{
+    if (measure == NULL) {
+        return;
+    }
+    g_free(measure->stages);
+    g_free(measure);
+}

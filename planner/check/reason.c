@@ -1,0 +1,102 @@
+#include "planner/check/reason.h"
+
+#include "sim/replay/settings.h"
+
+static guint degree(const PsRunSummary *summary, guint stage)
+{
+    return summary->stages[stage].data_parallel;
+}
+
+/* Where the degrees first turn, having gone the other way before, or G_MAXUINT. */
+static guint find_turn(const PsRunSummary *summary)
+{
+    gboolean rose = FALSE, fell = FALSE;
+    for (guint i = 1; i < summary->n_stages; i++) {
+        rose |= degree(summary, i) > degree(summary, i - 1);
+        fell |= degree(summary, i) < degree(summary, i - 1);
+        if (rose && fell) {
+            return i;
+        }
+    }
+    return G_MAXUINT;
+}
+
+/* The first stage whose degree neither divides nor is divided by the one before, or G_MAXUINT. */
+static guint find_misfit(const PsRunSummary *summary)
+{
+    for (guint i = 1; i < summary->n_stages; i++) {
+        guint a = degree(summary, i - 1), b = degree(summary, i);
+        if (a % b != 0 && b % a != 0) {
+            return i;
+        }
+    }
+    return G_MAXUINT;
+}
+
+gboolean ps_run_is_replayable(const PsRunSummary *summary)
+{
+    const char *rule = g_hash_table_lookup(summary->settings, "in-flight");
+    return summary->nested || g_strcmp0(rule, ps_in_flight_names[PS_IN_FLIGHT_SUFFICIENT]) == 0;
+}
+
+static void add_degrees(GString *text, const PsRunSummary *summary)
+{
+    if (summary->nested) {
+        g_string_append(text, "exact: the data-parallel degrees are nested (they run one way and "
+                              "each divides its larger neighbour), so in-flight bounds y = "
+                              "ceil(s/d) are enough to reach the estimate.");
+        return;
+    }
+    if (ps_run_is_replayable(summary)) {
+        g_string_append(text,
+                        "exact: the in-flight bounds are sufficient (y = 1 + ceil(u/d), u the "
+                        "microbatches that the stage after wants in flight), so whatever "
+                        "the degrees, the estimate is reached.");
+        return;
+    }
+    g_string_append(text, "optimistic: the data-parallel degrees are not nested (");
+    guint misfit = find_misfit(summary), turn = find_turn(summary);
+    if (misfit != G_MAXUINT) {
+        g_string_append_printf(text,
+                               "d = %u of stage %u and d = %u of stage %u: neither divides "
+                               "the other",
+                               degree(summary, misfit - 1), misfit - 1, degree(summary, misfit),
+                               misfit);
+    }
+    if (turn != G_MAXUINT) {
+        g_string_append_printf(text, "%sd turns at stage %u, from %u to %u",
+                               misfit != G_MAXUINT ? "; " : "", turn, degree(summary, turn - 1),
+                               degree(summary, turn));
+    }
+    g_string_append(text, "). Microbatches go to replicas in turn; with in-flight bounds of y = "
+                          "ceil(s/d) replicas then wait for microbatches that others hold back, so "
+                          "the estimate may not be reached.");
+}
+
+static void add_switches(GString *text, const PsRunSummary *summary)
+{
+    guint n = 0;
+    for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
+        const char *value = g_hash_table_lookup(summary->settings, one->name);
+        if (value == NULL || g_strcmp0(value, one->piper) == 0) {
+            continue;
+        }
+        g_string_append_printf(text, "%s%s=%s (planner: %s)",
+                               n++ == 0 ? " The run also differs from the planner's assumptions in "
+                                        : ", ",
+                               one->name, value, one->piper);
+    }
+    if (n > 0) {
+        g_string_append(text, ".");
+    } else {
+        g_string_append(text, " All switches are on the planner's side.");
+    }
+}
+
+char *ps_reason(const PsRunSummary *summary)
+{
+    GString *text = g_string_new(NULL);
+    add_degrees(text, summary);
+    add_switches(text, summary);
+    return g_string_free(text, FALSE);
+}

@@ -1,0 +1,12 @@
+/* The best TMPCs for a plan whose stages and degrees are given. */
+#pragma once
+
+#include "planner/search/costs.h"
+
+/* Chooses TMPCs for every stage without them (`tmpcs` NULL): those of least load within the memory
+ * at the stage's in-flight bound, or, where nothing fits, the fastest of those that take least.
+ * Returns whether every stage so completed fits.
+ *
+ * The stages partition the layers, each runs at its tensor-parallel degree, which is one of
+ * costs->degrees, and sum d <= min(N, K). */
+gboolean ps_complete_plan(PsPlan *plan, const PsCosts *costs);

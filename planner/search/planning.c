@@ -1,0 +1,225 @@
+#include "planner/search/planning.h"
+
+#include "planner/search/explain.h"
+#include "planner/search/layout-plan.h"
+#include "sim/base/error.h"
+
+PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact)
+{
+    PsDownsets *downsets = ps_downsets_new(profile, PS_MOST_DOWNSETS);
+    *exact = downsets != NULL;
+    return *exact ? downsets : ps_downsets_chain(profile);
+}
+
+PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
+                            const PsPlannerOptions *options)
+{
+    PsPlanning *planning = g_new0(PsPlanning, 1);
+    planning->options = options != NULL ? *options : (PsPlannerOptions){0};
+    planning->downsets = ps_planning_downsets(profile, &planning->exact);
+    planning->costs = ps_costs_new(profile, setting, &planning->options.restrictions);
+    planning->solver =
+        ps_stage_solver_new(planning->costs, planning->downsets, planning->costs->memory, FALSE);
+    return planning;
+}
+
+void ps_planning_free(PsPlanning *planning)
+{
+    if (planning == NULL) {
+        return;
+    }
+    ps_stage_solver_free(planning->solver);
+    ps_costs_free(planning->costs);
+    ps_downsets_free(planning->downsets);
+    g_free(planning);
+}
+
+static PsSearch *search_for(const PsPlanning *planning, PsDegrees degrees)
+{
+    return ps_search_new(planning->costs, planning->downsets, planning->solver, degrees);
+}
+
+/* The nested layout of the same load, if there is one. */
+static PsLayout *prefer_nested(const PsPlanning *planning, PsLayout *layout)
+{
+    g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
+    PsLayout *nested = ps_search_within(search, NULL, ps_layout_load(layout), TRUE);
+    if (nested == NULL) {
+        return layout;
+    }
+    ps_layout_free(layout);
+    return nested;
+}
+
+PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
+{
+    g_autoptr(PsSearch) search = search_for(planning, planning->options.degrees);
+    PsLayout *layout = ps_search_best(search, NULL, NULL);
+    if (layout == NULL) {
+        g_autofree char *why =
+            ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
+        ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
+                 planning->exact ? ""
+                                 : "; all this along one order of the layers, since the graph "
+                                   "has too many downsets to search them all");
+        return NULL;
+    }
+    gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
+                        planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
+    return optimist ? prefer_nested(planning, layout) : layout;
+}
+
+PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)
+{
+    g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
+    PsThreshold floor = ps_layout_load(best);
+    return ps_search_best(search, NULL, &floor);
+}
+
+PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
+{
+    PsPlan *plan = ps_layout_to_plan(layout, planning->costs, planning->solver);
+    plan->optimal = planning->exact;
+    if (!planning->exact) {
+        double bound = (double)ps_least_load(planning->costs);
+        PsThreshold load = ps_layout_load(layout);
+        plan->gap = (double)load.numerator / (double)load.denominator / bound - 1;
+    }
+    return plan;
+}
+
+/* ---- the n best (Lawler 1972) -------------------------------------------------------------------
+ */
+
+/* The best layout of a subspace. Taking it out leaves one smaller subspace for each of its stages
+ * that is not fixed: the same stages after it, and another one in its place. */
+typedef struct {
+    PsLayout *layout;
+    double squares;
+    guint n_fixed;
+    GArray *excluded; /* PsStageRun, in place of the stage before the fixed ones */
+} Candidate;
+
+static void candidate_free(gpointer data)
+{
+    Candidate *candidate = data;
+    ps_layout_free(candidate->layout);
+    g_array_unref(candidate->excluded);
+    g_free(candidate);
+}
+
+static gint compare_numbers(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static gint compare_runs(const PsLayout *a, const PsLayout *b)
+{
+    for (guint i = 0; i < a->n_stages && i < b->n_stages; i++) {
+        const PsStageRun *x = &a->runs[i], *y = &b->runs[i];
+        gint order = compare_numbers(x->lower, y->lower);
+        order = order != 0 ? order : compare_numbers(x->degree, y->degree);
+        order = order != 0 ? order : compare_numbers(x->data_parallel, y->data_parallel);
+        if (order != 0) {
+            return order;
+        }
+    }
+    return 0;
+}
+
+static gint compare_loads(const PsLayout *a, const PsLayout *b)
+{
+    PsThreshold x = ps_layout_load(a), y = ps_layout_load(b);
+    __int128 left = (__int128)x.numerator * y.denominator;
+    __int128 right = (__int128)y.numerator * x.denominator;
+    return (left > right) - (left < right);
+}
+
+static gint compare_candidates(const Candidate *a, const Candidate *b)
+{
+    const gint orders[] = {
+        compare_loads(a->layout, b->layout),
+        compare_numbers(a->layout->devices, b->layout->devices),
+        compare_numbers(a->layout->sum_data_parallel, b->layout->sum_data_parallel),
+        compare_numbers(a->layout->n_stages, b->layout->n_stages),
+        compare_numbers(a->squares, b->squares),
+        compare_runs(a->layout, b->layout),
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {
+        if (orders[i] != 0) {
+            return orders[i];
+        }
+    }
+    return 0;
+}
+
+/* Solves a subspace and queues its best layout, if it has one. Takes excluded over. */
+static void add_candidate(GPtrArray *queue, PsSearch *search, const PsLayout *base, guint n_fixed,
+                          GArray *excluded)
+{
+    PsSubspace subspace = {base, n_fixed, (const PsStageRun *)(void *)excluded->data,
+                           excluded->len};
+    PsThreshold floor = base != NULL ? ps_layout_load(base) : PS_NO_THRESHOLD;
+    PsLayout *layout = ps_search_best(search, &subspace, base != NULL ? &floor : NULL);
+    if (layout == NULL) {
+        g_array_unref(excluded);
+        return;
+    }
+    Candidate *candidate = g_new0(Candidate, 1);
+    *candidate = (Candidate){layout, 0, n_fixed, excluded};
+    for (guint i = 0; i < layout->n_stages; i++) {
+        double load = (double)layout->loads[i] / layout->runs[i].data_parallel;
+        candidate->squares += load * load;
+    }
+    g_ptr_array_add(queue, candidate);
+}
+
+static Candidate *take_best(GPtrArray *queue)
+{
+    guint best = 0;
+    for (guint i = 1; i < queue->len; i++) {
+        if (compare_candidates(queue->pdata[i], queue->pdata[best]) < 0) {
+            best = i;
+        }
+    }
+    return g_ptr_array_steal_index(queue, best);
+}
+
+static void split(GPtrArray *queue, PsSearch *search, const Candidate *taken)
+{
+    const PsLayout *layout = taken->layout;
+    for (guint n_fixed = taken->n_fixed; n_fixed < layout->n_stages; n_fixed++) {
+        GArray *excluded = n_fixed == taken->n_fixed
+                               ? g_array_copy(taken->excluded)
+                               : g_array_new(FALSE, FALSE, sizeof(PsStageRun));
+        g_array_append_val(excluded, layout->runs[layout->n_stages - 1 - n_fixed]);
+        add_candidate(queue, search, layout, n_fixed, excluded);
+    }
+}
+
+static gboolean same_layout(const PsLayout *a, const PsLayout *b)
+{
+    return a->n_stages == b->n_stages && compare_runs(a, b) == 0;
+}
+
+GPtrArray *ps_planning_top(PsPlanning *planning, guint n, GError **error)
+{
+    PsLayout *best = ps_planning_best(planning, error);
+    if (best == NULL) {
+        return NULL;
+    }
+    GPtrArray *top = g_ptr_array_new_with_free_func((GDestroyNotify)ps_layout_free);
+    g_ptr_array_add(top, best);
+    g_autoptr(PsSearch) search = search_for(planning, planning->options.degrees);
+    g_autoptr(GPtrArray) queue = g_ptr_array_new_with_free_func(candidate_free);
+    add_candidate(queue, search, NULL, 0, g_array_new(FALSE, FALSE, sizeof(PsStageRun)));
+    while (top->len < n && queue->len > 0) {
+        Candidate *taken = take_best(queue);
+        if (!same_layout(taken->layout, best)) {
+            g_ptr_array_add(top, ps_layout_copy(taken->layout));
+        }
+        split(queue, search, taken);
+        candidate_free(taken);
+    }
+    return top;
+}

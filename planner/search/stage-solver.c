@@ -1,0 +1,366 @@
+#include "planner/search/stage-solver.h"
+
+#include <string.h>
+
+#include "planner/search/relaxation.h"
+
+typedef struct {
+    guint lower, upper;
+    guint degree, in_flight;
+    guint data_parallel; /* 0 where the choice does not depend on it */
+    /* Of the sum of the best choice's times; equal once it was solved. */
+    PsBounds time;
+} Memo;
+
+struct PsStageSolver {
+    const PsCosts *costs;
+    const PsDownsets *downsets;
+    gint64 memory;
+    gboolean fit_only;
+    PsKnapsack *knapsack;
+    PsRelaxation *relaxation; /* NULL where the choice depends on more than layer and memory */
+    Memo *memos; /* open addressing; upper 0 is an empty slot (no stage ends in downset 0) */
+    guint n_memos, mask;
+    /* The stage at hand; room for all layers. */
+    guint n_items;
+    guint *layers;
+    PsItem *items;
+    PsChoice *choices;
+    guint *indices; /* of each choice in its layer's TMPC set */
+};
+
+/* Choices of all layers at the degree that has most. */
+static guint most_choices(const PsCosts *costs)
+{
+    guint most = 0;
+    for (guint t = 0; t < costs->n_degrees; t++) {
+        guint n = 0;
+        for (guint v = 0; v < costs->profile->n_layers; v++) {
+            n += ps_layer_cost(costs, v, t)->n_tmpcs;
+        }
+        most = MAX(most, n);
+    }
+    return most;
+}
+
+/* The fastest TMPC of each layer is the best choice if it fits: true unless costs depend on more
+ * than the layer, or the restriction couples layers. */
+static gboolean fastest_is_best(const PsCosts *costs)
+{
+    return costs->same_resync && costs->same_borders &&
+           costs->restrictions.recompute != PS_RECOMPUTE_ALL_OR_NONE;
+}
+
+PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downsets, gint64 memory,
+                                   gboolean fit_only)
+{
+    PsStageSolver *solver = g_new0(PsStageSolver, 1);
+    solver->costs = costs;
+    solver->downsets = downsets;
+    solver->memory = memory;
+    solver->fit_only = fit_only;
+    solver->knapsack = ps_knapsack_new();
+    if (fastest_is_best(costs) && !fit_only) {
+        solver->relaxation = ps_relaxation_new(costs);
+    }
+    solver->mask = 4095;
+    solver->memos = g_new0(Memo, solver->mask + 1);
+    solver->layers = g_new(guint, costs->profile->n_layers);
+    solver->items = g_new(PsItem, costs->profile->n_layers);
+    solver->choices = g_new(PsChoice, most_choices(costs));
+    solver->indices = g_new(guint, most_choices(costs));
+    return solver;
+}
+
+void ps_stage_solver_free(PsStageSolver *solver)
+{
+    if (solver == NULL) {
+        return;
+    }
+    ps_knapsack_free(solver->knapsack);
+    ps_relaxation_free(solver->relaxation);
+    g_free(solver->memos);
+    g_free(solver->layers);
+    g_free(solver->items);
+    g_free(solver->choices);
+    g_free(solver->indices);
+    g_free(solver);
+}
+
+static guint64 hash_key(const Memo *key)
+{
+    guint64 hash = ((guint64)key->lower << 32 | key->upper) * 0x9e3779b97f4a7c15u;
+    hash ^= ((guint64)key->in_flight << 32 | key->data_parallel << 8 | key->degree) *
+            0xc2b2ae3d27d4eb4fu;
+    hash *= 0xff51afd7ed558ccdu;
+    return hash ^ hash >> 32;
+}
+
+static gboolean same_key(const Memo *a, const Memo *b)
+{
+    return a->lower == b->lower && a->upper == b->upper && a->degree == b->degree &&
+           a->in_flight == b->in_flight && a->data_parallel == b->data_parallel;
+}
+
+/* The slot that holds the key, or the empty one where it belongs. */
+static Memo *find_memo(PsStageSolver *solver, const Memo *key)
+{
+    guint slot = (guint)hash_key(key) & solver->mask;
+    while (solver->memos[slot].upper != 0 && !same_key(&solver->memos[slot], key)) {
+        slot = (slot + 1) & solver->mask;
+    }
+    return &solver->memos[slot];
+}
+
+/* Puts a new one in; returns where it is, until the next is put in. */
+static Memo *remember(PsStageSolver *solver, const Memo *memo)
+{
+    if (++solver->n_memos > solver->mask / 2) {
+        Memo *old = solver->memos;
+        guint n_old = solver->mask + 1;
+        solver->mask = 2 * n_old - 1;
+        solver->memos = g_new0(Memo, solver->mask + 1);
+        for (guint i = 0; i < n_old; i++) {
+            if (old[i].upper != 0) {
+                *find_memo(solver, &old[i]) = old[i];
+            }
+        }
+        g_free(old);
+    }
+    Memo *slot = find_memo(solver, memo);
+    *slot = *memo;
+    return slot;
+}
+
+/* What TMPC i of layer v costs beyond the stage sums because edges of it cross the border. */
+static gint64 border_extra(const PsStageSolver *solver, const PsStageRun *run, guint v, guint i)
+{
+    const PsProfile *profile = solver->costs->profile;
+    const PsLayer *layer = &profile->layers[v];
+    const PsLayerCost *cost = ps_layer_cost(solver->costs, v, run->degree);
+    gint64 extra = 0;
+    for (guint e = 0; cost->extra_enter != NULL && e < layer->n_incoming; e++) {
+        guint source = profile->edges[layer->incoming[e]].source;
+        if (!ps_set_has(ps_downset(solver->downsets, run->upper), source)) {
+            extra += cost->extra_enter[i * layer->n_incoming + e];
+        }
+    }
+    for (guint e = 0; cost->extra_leave != NULL && e < layer->n_outgoing; e++) {
+        guint target = profile->edges[layer->outgoing[e]].target;
+        if (ps_set_has(ps_downset(solver->downsets, run->lower), target)) {
+            extra += cost->extra_leave[i * layer->n_outgoing + e];
+        }
+    }
+    return extra;
+}
+
+/* A way of choosing TMPCs for a whole stage: any mixture, or the ones that recompute, or not. */
+typedef enum { MIXED, PLAIN, RECOMPUTING } Mode;
+
+/* Whether a mode other than MIXED lets a layer use a TMPC; all, where it has none in the mode. */
+static gboolean in_mode(const PsLayerCost *cost, guint index, Mode mode)
+{
+    gboolean any = FALSE;
+    for (guint i = 0; i < cost->n_tmpcs; i++) {
+        any |= cost->tmpcs[i].recomputes == (mode == RECOMPUTING);
+    }
+    return !any || cost->tmpcs[index].recomputes == (mode == RECOMPUTING);
+}
+
+/* Adds a layer's choices behind the `used` ones laid out before it; returns how many there are
+ * then. */
+static guint add_item(PsStageSolver *solver, const PsStageRun *run, guint v, Mode mode, guint used)
+{
+    const PsLayerCost *cost = ps_layer_cost(solver->costs, v, run->degree);
+    PsItem *item = &solver->items[solver->n_items];
+    item->choices = &solver->choices[used];
+    solver->layers[solver->n_items++] = v;
+    for (guint i = 0; i < cost->n_tmpcs; i++) {
+        const PsTmpcCost *tmpc = &cost->tmpcs[i];
+        if (mode != MIXED && !in_mode(cost, i, mode)) {
+            continue;
+        }
+        gint64 time = tmpc->time + (run->data_parallel - 1) * tmpc->resync;
+        if (!solver->costs->same_borders) {
+            time += border_extra(solver, run, v, i);
+        }
+        solver->choices[used] = (PsChoice){
+            .cost = solver->fit_only ? 0 : time,
+            .memory = tmpc->memory_per_microbatch * run->in_flight + tmpc->memory_fixed,
+        };
+        solver->indices[used++] = tmpc->index;
+    }
+    item->n_choices = (guint)(&solver->choices[used] - item->choices);
+    return used;
+}
+
+static void lay_out_items(PsStageSolver *solver, const PsStageRun *run, Mode mode)
+{
+    const guint64 *lower = ps_downset(solver->downsets, run->lower);
+    const guint64 *upper = ps_downset(solver->downsets, run->upper);
+    guint used = 0;
+    solver->n_items = 0;
+    for (guint w = 0; w < solver->downsets->n_words; w++) {
+        for (guint64 bits = upper[w] & ~lower[w]; bits != 0; bits &= bits - 1) {
+            used = add_item(solver, run, w * 64 + (guint)__builtin_ctzll(bits), mode, used);
+        }
+    }
+}
+
+static gint64 solve_mode(PsStageSolver *solver, const PsStageRun *run, Mode mode, guint *chosen)
+{
+    lay_out_items(solver, run, mode);
+    return ps_knapsack_solve(solver->knapsack, solver->items, solver->n_items, solver->memory,
+                             chosen);
+}
+
+/* The modes to try, best first among equals. */
+static guint modes_of(const PsStageSolver *solver, const Mode **modes)
+{
+    static const Mode uniform[] = {PLAIN, RECOMPUTING}, mixed[] = {MIXED};
+    gboolean all_or_none = solver->costs->restrictions.recompute == PS_RECOMPUTE_ALL_OR_NONE;
+    *modes = all_or_none ? uniform : mixed;
+    return all_or_none ? G_N_ELEMENTS(uniform) : G_N_ELEMENTS(mixed);
+}
+
+static gint64 solve(PsStageSolver *solver, const PsStageRun *run, Mode *best_mode)
+{
+    const Mode *modes;
+    guint n_modes = modes_of(solver, &modes);
+    gint64 best = PS_KNAPSACK_NONE;
+    *best_mode = modes[0];
+    for (guint i = 0; i < n_modes; i++) {
+        gint64 time = solve_mode(solver, run, modes[i], NULL);
+        if (time < best) {
+            best = time;
+            *best_mode = modes[i];
+        }
+    }
+    return best;
+}
+
+gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight)
+{
+    return sums->min_memory_per_microbatch * in_flight + sums->min_memory_fixed <= solver->memory;
+}
+
+/* The part of load·d that no choice changes. */
+static gint64 common_load(const PsStageRun *run, const PsStageSums *sums)
+{
+    return sums->edges + (run->data_parallel - 1) * sums->resync;
+}
+
+/* TRUE where no knapsack is needed: the fastest choice fits, or nothing does. */
+static gboolean settle(const PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums,
+                       gint64 *load)
+{
+    if (fastest_is_best(solver->costs) &&
+        sums->fast_memory_per_microbatch * run->in_flight + sums->fast_memory_fixed <=
+            solver->memory) {
+        *load = sums->fast_time + common_load(run, sums);
+        return TRUE;
+    }
+    *load = PS_KNAPSACK_NONE;
+    return !ps_stage_may_fit(solver, sums, run->in_flight);
+}
+
+static PsBounds relax(const PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    if (solver->relaxation == NULL) {
+        return (PsBounds){0, PS_KNAPSACK_NONE};
+    }
+    PsChoice fastest = {sums->fast_time, sums->fast_memory_per_microbatch * run->in_flight +
+                                             sums->fast_memory_fixed};
+    return ps_relaxation_bounds(solver->relaxation, run->degree, run->in_flight,
+                                ps_downset(solver->downsets, run->lower),
+                                ps_downset(solver->downsets, run->upper), fastest, solver->memory);
+}
+
+/* What is known of the stage's best time: bounds at least. */
+static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    Memo key = {.lower = run->lower,
+                .upper = run->upper,
+                .degree = run->degree,
+                .in_flight = run->in_flight,
+                .data_parallel = solver->costs->same_resync ? 0 : run->data_parallel};
+    Memo *known = find_memo(solver, &key);
+    if (known->upper == 0) {
+        key.time = relax(solver, run, sums);
+        known = remember(solver, &key);
+    }
+    return known;
+}
+
+static gint64 add(gint64 time, gint64 common)
+{
+    return time == PS_KNAPSACK_NONE ? PS_KNAPSACK_NONE : time + common;
+}
+
+gint64 ps_stage_load_within(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums,
+                            gint64 cap)
+{
+    gint64 load;
+    if (settle(solver, run, sums, &load)) {
+        return load;
+    }
+    Memo *known = look_up(solver, run, sums);
+    gint64 common = common_load(run, sums);
+    if (known->time.lower != known->time.upper && known->time.lower <= cap - common &&
+        known->time.upper > cap - common) {
+        Mode mode;
+        known->time.lower = known->time.upper = solve(solver, run, &mode);
+    }
+    gboolean within = known->time.upper <= cap - common;
+    return add(within ? known->time.upper : known->time.lower, common);
+}
+
+gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
+{
+    gint64 load;
+    if (settle(solver, run, sums, &load)) {
+        return load;
+    }
+    Memo *known = look_up(solver, run, sums);
+    if (known->time.lower != known->time.upper) {
+        Mode mode;
+        known->time.lower = known->time.upper = solve(solver, run, &mode);
+    }
+    return add(known->time.upper, common_load(run, sums));
+}
+
+guint *ps_stage_choice(PsStageSolver *solver, const PsStageRun *run, guint *n_layers,
+                       guint **layers)
+{
+    Mode mode;
+    if (solve(solver, run, &mode) == PS_KNAPSACK_NONE) {
+        return NULL;
+    }
+    lay_out_items(solver, run, mode);
+    *n_layers = solver->n_items;
+    *layers = g_memdup2(solver->layers, *n_layers * sizeof(guint));
+    guint *chosen = g_new0(guint, *n_layers);
+    solve_mode(solver, run, mode, chosen);
+    const guint *indices = solver->indices;
+    for (guint i = 0; i < *n_layers; i++) {
+        chosen[i] = indices[chosen[i]];
+        indices += solver->items[i].n_choices;
+    }
+    return chosen;
+}
+
+gint64 ps_stage_least_memory(PsStageSolver *solver, const PsStageRun *run)
+{
+    const Mode *modes;
+    guint n_modes = modes_of(solver, &modes);
+    gint64 least = G_MAXINT64;
+    for (guint i = 0; i < n_modes; i++) {
+        lay_out_items(solver, run, modes[i]);
+        gint64 memory = 0;
+        for (guint j = 0; j < solver->n_items; j++) {
+            memory += ps_item_least_memory(&solver->items[j]);
+        }
+        least = MIN(least, memory);
+    }
+    return least;
+}
