@@ -9,7 +9,7 @@
 GOptionEntry *ps_setting_entries(PsSettingOptions *options)
 {
     const GOptionEntry entries[] = {
-        {"topology", 0, 0, G_OPTION_ARG_STRING, &options->topology,
+        {"topology", 0, 0, G_OPTION_ARG_FILENAME, &options->topology,
          ".topo file, name, or \"flat:64 25GB/s 80GiB\"", "T"},
         {"devices", 0, 0, G_OPTION_ARG_STRING, &options->devices, "Accelerators to use", "K"},
         {"memory", 0, 0, G_OPTION_ARG_STRING, &options->memory, "Memory of one device", "SIZE"},
@@ -109,7 +109,9 @@ static gboolean apply_topology(const char *text, PsSetting *setting, GError **er
     if (level == NULL) {
         return FALSE;
     }
-    setting->memory_bytes = topology->accelerator.memory_bytes;
+    if (topology->accelerator.memory_bytes > 0) { /* a list of links does not say */
+        setting->memory_bytes = topology->accelerator.memory_bytes;
+    }
     setting->bandwidth_bytes_per_s = level->bandwidth_bytes_per_s;
     return TRUE;
 }

@@ -20,7 +20,8 @@ PsProfile *ps_setting_load_profile(const PsSettingOptions *options, const char *
 
 /* Applies the options to `setting`, which holds the defaults (a profile's or a plan's). An option
  * beats the topology, which beats the default. Of a topology the flat network model takes the
- * accelerator's memory and the bandwidth of the innermost level that spans all devices. */
+ * accelerator's memory (a list of links has none) and the bandwidth of the innermost level that
+ * spans all devices. */
 gboolean ps_setting_apply(const PsSettingOptions *options, PsSetting *setting,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

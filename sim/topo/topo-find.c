@@ -88,6 +88,9 @@ static gboolean is_line(const char *text)
 
 PsTopology *ps_topology_load(const char *text, GError **error)
 {
+    if (g_str_has_prefix(text, PS_LINKS_PREFIX)) {
+        return ps_topology_read_links(text + strlen(PS_LINKS_PREFIX), error);
+    }
     if (is_line(text)) {
         return ps_topology_parse_line(text, error);
     }

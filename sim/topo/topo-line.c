@@ -1,9 +1,11 @@
-/* The one-line form: "node:8 300GB/s 2us cluster:64 25GB/s 5us 80GiB". */
+/* The one-line form: "node:8 300GB/s 2us cluster:64 25GB/s 5us shared 80GiB". */
 #include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/base/output.h"
+#include "sim/base/suggest.h"
 #include "sim/base/units.h"
+#include "sim/topo/level-kind.h"
 #include "sim/topo/topo-read.h"
 
 #define FORM "NAME:SIZE BANDWIDTH [LATENCY] for each level from the inside out, then MEMORY"
@@ -37,6 +39,71 @@ static gboolean take_quantity(Words *words, const char *meaning, PsDimension dim
     return TRUE;
 }
 
+static gboolean begins_level(const char *word)
+{
+    return strchr(word, ':') != NULL && strchr(word, '=') == NULL;
+}
+
+/* Values of the kind's keys, in their order. NULL, or what is wrong (caller frees). */
+static char *parse_kind_values(PsTopologyLevel *level, const char *text)
+{
+    const PsKind *kind = ps_level_kind(level);
+    guint n_keys = 0;
+    while (n_keys < PS_MAX_KIND_KEYS && kind->keys[n_keys].key != NULL) {
+        n_keys++;
+    }
+    g_auto(GStrv) values = g_strsplit(text, ",", -1);
+    guint n_values = text[0] != '\0' ? g_strv_length(values) : 0;
+    if (n_values != n_keys) {
+        return g_strdup_printf("%s with %u value%s (expected %u%s%s)", kind->name, n_values,
+                               n_values == 1 ? "" : "s", n_keys, n_keys > 0 ? " after =: " : "",
+                               n_keys == 2   ? "LEAF,OVERSUBSCRIPTION"
+                               : n_keys == 1 ? "DIMENSIONS"
+                                             : "");
+    }
+    for (guint i = 0; i < n_keys; i++) {
+        g_autofree char *fault = kind->keys[i].parse(level, values[i]);
+        if (fault != NULL) {
+            return g_strdup_printf("%s %s", kind->keys[i].key, fault);
+        }
+    }
+    return NULL;
+}
+
+/* "shared", "ring", "torus=4x4": NULL, or what is wrong (caller frees). */
+static char *parse_word(PsTopologyLevel *level, const char *word, gboolean *shared)
+{
+    if (g_str_equal(word, PS_WORD_SHARED)) {
+        *shared = TRUE;
+        return NULL;
+    }
+    gsize name_length = strcspn(word, "=");
+    g_autofree char *name = g_strndup(word, name_length);
+    for (guint i = 0; ps_level_kind_names[i] != NULL; i++) {
+        if (g_str_equal(name, ps_level_kind_names[i])) {
+            level->kind = i;
+            return parse_kind_values(level, word + name_length + (word[name_length] == '='));
+        }
+    }
+    const char *const known[] = {PS_WORD_SHARED, "switch", "fat-tree", "rail",
+                                 "ring",         "torus",  NULL};
+    g_autofree char *suggestion = ps_suggest_text(name, known);
+    return g_strdup_printf("unknown word \"%s\"%s", word, suggestion);
+}
+
+/* Words that say how a level is built: they begin with a letter, quantities with a digit. */
+static gboolean take_words(Words *words, PsTopologyLevel *level, gboolean *shared, GError **error)
+{
+    for (; *words->next != NULL && g_ascii_isalpha(**words->next) && !begins_level(*words->next);
+         words->next++) {
+        g_autofree char *fault = parse_word(level, *words->next, shared);
+        if (fault != NULL) {
+            return refuse(words, fault, error);
+        }
+    }
+    return TRUE;
+}
+
 static gboolean take_level(Words *words, PsTopology *topology, GError **error)
 {
     PsTopologyLevel *level = ps_topology_add_level(topology);
@@ -50,15 +117,19 @@ static gboolean take_level(Words *words, PsTopology *topology, GError **error)
     }
     level->size = (guint)size;
     words->next++;
-    if (!take_quantity(words, "bandwidth", PS_BYTES_PER_S, &level->bandwidth_bytes_per_s, error)) {
+    double bandwidth_bytes_per_s;
+    if (!take_quantity(words, "bandwidth", PS_BYTES_PER_S, &bandwidth_bytes_per_s, error)) {
         return FALSE;
     }
-    /* The last word is the memory; a word before it that begins no level is a latency. */
-    gboolean latency =
-        words->next[0] != NULL && words->next[1] != NULL && strchr(words->next[0], ':') == NULL;
-    if (latency && !take_quantity(words, "latency", PS_SECONDS, &level->latency_s, error)) {
+    /* The last word is the memory; a quantity before it is a latency. */
+    gboolean latency = words->next[0] != NULL && words->next[1] != NULL &&
+                       !g_ascii_isalpha(*words->next[0]) && !begins_level(words->next[0]);
+    gboolean shared = FALSE;
+    if ((latency && !take_quantity(words, "latency", PS_SECONDS, &level->latency_s, error)) ||
+        !take_words(words, level, &shared, error)) {
         return FALSE;
     }
+    ps_topology_set_bandwidth(topology, bandwidth_bytes_per_s, shared);
     const char *key;
     g_autofree char *fault = ps_topology_level_fault(topology, topology->n_levels - 1, &key);
     g_autofree char *what =
@@ -99,7 +170,7 @@ PsTopology *ps_topology_parse_line(const char *line, GError **error)
     topology->path = g_strdup(line);
     topology->sha256 = ps_sha256(line, strlen(line));
     Words words = {line, full};
-    while (*words.next != NULL && strchr(*words.next, ':') != NULL) {
+    while (*words.next != NULL && begins_level(*words.next)) {
         if (!take_level(&words, topology, error)) {
             return NULL;
         }

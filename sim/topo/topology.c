@@ -5,12 +5,10 @@
 
 #include "sim/base/error.h"
 #include "sim/base/units.h"
+#include "sim/topo/level-kind.h"
 #include "sim/topo/topo-read.h"
 
-/* Beyond these a number is a slip; within them no sum or quotient overflows. */
-#define MAX_BYTES 1e18
 #define MAX_FLOP_PER_S 1e24
-#define MAX_LATENCY_S 1e3
 
 const char *const ps_precision_names[PS_N_PRECISIONS + 1] = {"fp32", "tf32", "fp16",
                                                              "bf16", "fp8",  NULL};
@@ -26,6 +24,8 @@ void ps_topology_free(PsTopology *topology)
         g_free(topology->levels[i].name);
     }
     g_free(topology->levels);
+    ps_link_list_free(topology->links);
+    ps_library_clear(&topology->library);
     g_free(topology->accelerator.name);
     g_free(topology->name);
     g_free(topology->path);
@@ -41,12 +41,30 @@ PsTopologyLevel *ps_topology_add_level(PsTopology *topology)
     return &topology->levels[n - 1];
 }
 
+void ps_topology_set_bandwidth(PsTopology *topology, double bandwidth_bytes_per_s, gboolean shared)
+{
+    PsTopologyLevel *level = &topology->levels[topology->n_levels - 1];
+    guint members = topology->n_levels > 1 ? level[-1].size : 1;
+    level->shared_bytes_per_s = shared ? bandwidth_bytes_per_s : 0;
+    level->bandwidth_bytes_per_s = shared ? bandwidth_bytes_per_s / members : bandwidth_bytes_per_s;
+}
+
 /* ---- what must hold ---------------------------------------------------------------------------
  */
 
 static gboolean in_range(double value, double min, double max)
 {
     return value >= min && value <= max; /* not so for NAN */
+}
+
+gboolean ps_topology_bandwidth_fits(double bandwidth_bytes_per_s)
+{
+    return in_range(bandwidth_bytes_per_s, 1, PS_MAX_BYTES);
+}
+
+gboolean ps_topology_latency_fits(double latency_s)
+{
+    return in_range(latency_s, 0, PS_MAX_LATENCY_S);
 }
 
 static char *level_name_fault(const PsTopology *topology, guint index)
@@ -60,6 +78,9 @@ static char *level_name_fault(const PsTopology *topology, guint index)
             return g_strdup("a level's name holds a strange character (expected letters, digits, "
                             "-, _ and .)");
         }
+    }
+    if (g_str_equal(name, "links")) {
+        return g_strdup("a level is named links (expected another name: links:FILE is a list)");
     }
     for (guint i = 0; i < index; i++) {
         if (g_str_equal(topology->levels[i].name, name)) {
@@ -84,6 +105,37 @@ static char *level_size_fault(const PsTopology *topology, guint index)
     return NULL;
 }
 
+/* Whether the level's adapters can be as they are said to be. */
+static char *level_shared_fault(const PsTopology *topology, guint index)
+{
+    const PsTopologyLevel *level = &topology->levels[index];
+    if (level->shared_bytes_per_s == 0) {
+        return NULL;
+    }
+    if (index == 0) {
+        return g_strdup("at the innermost level (expected a level inside whose devices share)");
+    }
+    if (ps_level_kind(level - 1)->up == NULL) {
+        return g_strdup_printf("%s, a %s, has no switch to share an adapter (expected no)",
+                               level[-1].name, ps_level_kind(level - 1)->name);
+    }
+    return NULL;
+}
+
+/* Faults of the whole level: the keys must be sound by themselves. */
+static char *level_kind_fault(const PsTopology *topology, guint index, const char **key)
+{
+    const PsTopologyLevel *level = &topology->levels[index];
+    *key = "shared";
+    char *fault = level_shared_fault(topology, index);
+    const PsKind *kind = ps_level_kind(level);
+    if (fault == NULL && kind->fault != NULL) {
+        PsPorts ports = ps_topology_ports(topology, index);
+        fault = kind->fault(&ports, key);
+    }
+    return fault;
+}
+
 char *ps_topology_level_fault(const PsTopology *topology, guint index, const char **key)
 {
     const PsTopologyLevel *level = &topology->levels[index];
@@ -93,15 +145,17 @@ char *ps_topology_level_fault(const PsTopology *topology, guint index, const cha
         *key = "size";
         fault = level_size_fault(topology, index);
     }
-    if (fault == NULL && !in_range(level->bandwidth_bytes_per_s, 1, MAX_BYTES)) {
+    double bandwidth_bytes_per_s =
+        level->shared_bytes_per_s != 0 ? level->shared_bytes_per_s : level->bandwidth_bytes_per_s;
+    if (fault == NULL && !ps_topology_bandwidth_fits(bandwidth_bytes_per_s)) {
         *key = "bandwidth";
-        fault = g_strdup("out of range (expected 1 B/s to 1e18 B/s)");
+        fault = g_strdup(PS_BANDWIDTH_FAULT);
     }
-    if (fault == NULL && !in_range(level->latency_s, 0, MAX_LATENCY_S)) {
+    if (fault == NULL && !ps_topology_latency_fits(level->latency_s)) {
         *key = "latency";
-        fault = g_strdup("out of range (expected 0 s to 1000 s)");
+        fault = g_strdup(PS_LATENCY_FAULT);
     }
-    return fault;
+    return fault != NULL ? fault : level_kind_fault(topology, index, key);
 }
 
 char *ps_topology_accelerator_fault(const PsAccelerator *accelerator, const char **key)
@@ -110,7 +164,7 @@ char *ps_topology_accelerator_fault(const PsAccelerator *accelerator, const char
         *key = "name";
         return g_strdup("empty (expected the accelerator's name)");
     }
-    if (!in_range(accelerator->memory_bytes, 1, MAX_BYTES)) {
+    if (!in_range(accelerator->memory_bytes, 1, PS_MAX_BYTES)) {
         *key = "memory";
         return g_strdup("out of range (expected 1 B to 1e18 B)");
     }
@@ -149,17 +203,38 @@ gboolean ps_topology_check(const PsTopology *topology, GError **error)
 /* ---- asking -----------------------------------------------------------------------------------
  */
 
+static void append_level_text(const PsTopologyLevel *level, GString *text)
+{
+    gboolean shared = level->shared_bytes_per_s > 0;
+    const PsKind *kind = ps_level_kind(level);
+    g_autofree char *bandwidth =
+        ps_double_format(shared ? level->shared_bytes_per_s : level->bandwidth_bytes_per_s);
+    g_autofree char *latency = ps_double_format(level->latency_s);
+    g_string_append_printf(text, "%s:%u %sB/s ", level->name, level->size, bandwidth);
+    if (level->latency_s > 0) {
+        g_string_append_printf(text, "%ss ", latency);
+    }
+    if (shared) {
+        g_string_append(text, PS_WORD_SHARED " ");
+    }
+    if (level->kind != PS_LEVEL_SWITCH) {
+        g_string_append(text, kind->name);
+        for (guint i = 0; i < PS_MAX_KIND_KEYS && kind->keys[i].key != NULL; i++) {
+            g_autofree char *value = kind->keys[i].format(level);
+            g_string_append_printf(text, "%c%s", i == 0 ? '=' : ',', value);
+        }
+        g_string_append_c(text, ' ');
+    }
+}
+
 char *ps_topology_text(const PsTopology *topology)
 {
+    if (topology->links != NULL) {
+        return g_strconcat(PS_LINKS_PREFIX, topology->path, NULL);
+    }
     GString *text = g_string_new(NULL);
     for (guint i = 0; i < topology->n_levels; i++) {
-        const PsTopologyLevel *level = &topology->levels[i];
-        g_autofree char *bandwidth = ps_double_format(level->bandwidth_bytes_per_s);
-        g_autofree char *latency = ps_double_format(level->latency_s);
-        g_string_append_printf(text, "%s:%u %sB/s ", level->name, level->size, bandwidth);
-        if (level->latency_s > 0) {
-            g_string_append_printf(text, "%ss ", latency);
-        }
+        append_level_text(&topology->levels[i], text);
     }
     g_autofree char *memory = ps_double_format(topology->accelerator.memory_bytes);
     g_string_append_printf(text, "%sB", memory);

@@ -71,8 +71,48 @@ static const struct {
      ":7: bandwidth: out of range (expected 1 B/s to 1e18 B/s)"},
     {"latency = 2 us", "latency = 2000 h", ":8: latency: out of range (expected 0 s to 1000 s)"},
     {"latency = 2 us\n", "", ":5: latency: missing in [level node]"},
+    {"latency = 2 us", "latency = 2 us\nshares = yes",
+     ":9: unknown key shares (did you mean shared?)"},
     {"latency = 2 us", "latency = 2 us\nshared = yes",
-     ":9: unknown key shared (expected size, bandwidth or latency)"},
+     ":9: shared: at the innermost level (expected a level inside whose devices share)"},
+    {"latency = 5 us", "latency = 5 us\nshared = true",
+     ":13: shared: unknown word \"true\" (expected no or yes)"},
+    {"latency = 2 us",
+     "latency = 2 us\nkind = ring\n[level rack]\nsize = 8\nbandwidth = 1 "
+     "GB/s\nlatency = 0\nshared = yes",
+     ":14: shared: node, a ring, has no switch to share an adapter (expected no)"},
+    {"latency = 2 us", "latency = 2 us\nkind = rail",
+     ":9: kind: rail at the innermost level (expected a level inside it)"},
+    {"latency = 5 us", "latency = 5 us\nkind = rail\nshared = yes",
+     ":13: kind: rail with a shared adapter (expected one for each device)"},
+    {"latency = 2 us", "latency = 2 us\nkind = rings",
+     ":9: kind: unknown word \"rings\" (did you mean ring?)"},
+    {"latency = 2 us", "latency = 2 us\nkind = torus", ":5: dimensions: missing in [level node]"},
+    {"latency = 2 us", "latency = 2 us\nkind = torus\ndimensions = 3x2",
+     ":10: dimensions: 3x2 (expected sizes whose product is 4)"},
+    {"latency = 2 us", "latency = 2 us\nkind = torus\ndimensions = 2x2x0",
+     ":10: dimensions: \"2x2x0\": not a grid (expected up to 6 sizes such as 4x4x2)"},
+    {"latency = 2 us", "latency = 2 us\ndimensions = 2x2",
+     ":9: unknown key dimensions (expected size, bandwidth, latency, shared or kind)"},
+    {"latency = 5 us", "latency = 5 us\nkind = fat-tree\nleaf = 6\noversubscription = 2:1",
+     ":14: leaf: 6 devices under a leaf (expected a multiple of 4 that divides 16)"},
+    {"latency = 5 us", "latency = 5 us\nkind = fat-tree\nleaf = 8\noversubscription = 2",
+     ":15: oversubscription: \"2\": not a ratio (expected one such as 3:1)"},
+    {"latency = 5 us", "latency = 5 us\nkind = fat-tree\nleaf = 8\noversubscription = 1:2",
+     ":15: oversubscription: out of range (expected 1:1 to 1000:1)"},
+    {"[level node]", "[level links]",
+     ":5: group level links: a level is named links (expected another name: links:FILE is a "
+     "list)"},
+    {"latency = 5 us\n", "latency = 5 us\n[collectives]\nstart = 2: 4 us, 2: 5 us\n",
+     ":14: start: \"2: 5 us\" (expected RANKS: TIME pairs such as \"2: 40 us, 8: 60 us\", ranks "
+     "ascending)"},
+    {"latency = 5 us\n", "latency = 5 us\n[collectives]\nstart = 4 us\n",
+     ":14: start: \"4 us\" (expected RANKS: TIME pairs such as \"2: 40 us, 8: 60 us\", ranks "
+     "ascending)"},
+    {"latency = 5 us\n", "latency = 5 us\n[protocol a]\nlatency = 0\nbandwidth = 1 GB/s\n",
+     ":13: grain: missing in [protocol a]"},
+    {"latency = 5 us\n", "latency = 5 us\n[protocol a]\nlatency = 0\nbandwidth = 0\ngrain = 1 kB\n",
+     ":15: bandwidth: out of range (expected 1 B/s to 1e18 B/s)"},
     {"latency = 2 us", "latency 2 us",
      ":8: \"latency 2 us\" cannot be read (expected [group], key = value or # comment)"},
 };
@@ -121,6 +161,16 @@ static const struct {
     {"a:4 25GB/s b:6 25GB/s 80GiB",
      "size: 6 devices around groups of 4 (expected a larger multiple of 4)"},
     {"a:4 25GB/s a:8 25GB/s 80GiB", "two levels are named a (expected distinct names)"},
+    {"a:4 25GB/s shard 80GiB", "unknown word \"shard\" (did you mean shared?)"},
+    {"a:4 25GB/s shared 80GiB",
+     "shared: at the innermost level (expected a level inside whose devices share)"},
+    {"a:4 25GB/s torus 80GiB", "torus with 0 values (expected 1 after =: DIMENSIONS)"},
+    {"a:4 25GB/s ring=4 80GiB", "ring with 1 value (expected 0)"},
+    {"a:4 25GB/s torus=3x3 80GiB", "dimensions: 3x3 (expected sizes whose product is 4)"},
+    {"a:4 25GB/s fat-tree=2 80GiB",
+     "fat-tree with 1 value (expected 2 after =: LEAF,OVERSUBSCRIPTION)"},
+    {"a:4 25GB/s fat-tree=2,x 80GiB",
+     "oversubscription \"x\": not a ratio (expected one such as 3:1)"},
 };
 
 START_TEST(refuses_broken_lines)
@@ -136,4 +186,47 @@ START_TEST(refuses_broken_lines)
 }
 END_TEST
 
-PS_TEST_MAIN("broken-topology", refuses_broken_files, refuses_broken_lines)
+#define HEADER "source,destination,bandwidth_bytes_per_s,latency_s\n"
+
+static const struct {
+    const char *text, *message;
+} lists[] = {
+    {"", ": the file is empty (expected a header row)"},
+    {HEADER, ": no device (expected vertices that are whole numbers)"},
+    {HEADER "a,b,1e9,0\n", ": no device (expected vertices that are whole numbers)"},
+    {HEADER "0,1,1e9,0\n0,,1e9,0\n",
+     ":3: column destination: empty (expected a rank or the name of a switch)"},
+    {HEADER "0,01,1e9,0\n",
+     ":2: column destination: \"01\" is no rank (expected 0 to 16777215 without leading zeros)"},
+    {HEADER "99999999,1,1e9,0\n", ":2: column source: \"99999999\" is no rank (expected 0 to "
+                                  "16777215 without leading zeros)"},
+    {HEADER "0,0,1e9,0\n",
+     ":2: column destination: a link from 0 to itself (expected another vertex)"},
+    {HEADER "0,1,1e9,0\n1,0,1e9,0\n0,1,2e9,0\n",
+     ":4: column destination: a second link from 0 to 1 (expected one with the sum of their "
+     "bandwidths; first on line 2)"},
+    {HEADER "0,1,0,0\n",
+     ":2: column bandwidth_bytes_per_s: out of range (expected 1 B/s to 1e18 B/s)"},
+    {HEADER "0,1,25 GB/s,0\n", ":2: column bandwidth_bytes_per_s: \"25 GB/s\" is not a number "
+                               "(expected a finite decimal)"},
+    {HEADER "0,1,1e9,-1\n", ":2: column latency_s: out of range (expected 0 s to 1000 s)"},
+    {"source,destination,bandwidth_bytes_per_s\n0,1,1e9\n",
+     ":1: column \"latency_s\" is missing (expected "
+     "source,destination,bandwidth_bytes_per_s,latency_s)"},
+};
+
+START_TEST(refuses_broken_lists)
+{
+    for (guint i = 0; i < G_N_ELEMENTS(lists); i++) {
+        const char *path = ps_test_file("links.csv", lists[i].text);
+        g_autofree char *text = g_strconcat("links:", path, NULL);
+        g_autofree char *expected = g_strconcat(path, lists[i].message, NULL);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsTopology) topology = ps_topology_load(text, &error);
+        ck_assert_msg(topology == NULL, "accepted: list %u", i);
+        ps_assert_error(error, PS_ERROR_INPUT, expected);
+    }
+}
+END_TEST
+
+PS_TEST_MAIN("broken-topology", refuses_broken_files, refuses_broken_lines, refuses_broken_lists)

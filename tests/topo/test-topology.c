@@ -101,6 +101,92 @@ START_TEST(spans)
 }
 END_TEST
 
+/* What a level is built of is the same in both forms and in the text. */
+START_TEST(kinds_in_both_forms)
+{
+    const char *path = ps_test_file("kinds.topo", "[accelerator]\nname = x\nmemory = 1 GiB\n"
+                                                  "[level node]\nsize = 4\nbandwidth = 9 GB/s\n"
+                                                  "latency = 0\nkind = switch\nshared = no\n"
+                                                  "[level leaves]\nsize = 32\nbandwidth = 1 GB/s\n"
+                                                  "latency = 0\nkind = fat-tree\nleaf = 8\n"
+                                                  "oversubscription = 3:2\nshared = yes\n"
+                                                  "[level grid]\nsize = 192\nbandwidth = 1 GB/s\n"
+                                                  "latency = 1 s\nkind = torus\n"
+                                                  "dimensions = 3x2\n");
+    const char *line = "node:4 9000000000B/s leaves:32 1000000000B/s shared fat-tree=8,3:2 "
+                       "grid:192 1000000000B/s 1s torus=3x2 1073741824B";
+    g_autoptr(PsTopology) by_file = load(path);
+    g_autoptr(PsTopology) by_line = load(line);
+    const PsTopology *both[] = {by_file, by_line};
+    for (guint i = 0; i < G_N_ELEMENTS(both); i++) {
+        const PsTopologyLevel *levels = both[i]->levels;
+        g_autofree char *text = ps_topology_text(both[i]);
+        ck_assert_str_eq(text, line);
+        ck_assert_int_eq(levels[0].kind, PS_LEVEL_SWITCH);
+        ck_assert_double_eq(levels[0].shared_bytes_per_s, 0);
+        ck_assert_int_eq(levels[1].kind, PS_LEVEL_FAT_TREE);
+        ck_assert_double_eq(levels[1].shared_bytes_per_s, 1e9);
+        ck_assert_double_eq(levels[1].bandwidth_bytes_per_s, 1e9 / 4);
+        ck_assert_uint_eq(levels[1].leaf_devices, 8);
+        ck_assert_double_eq(levels[1].oversubscription, 1.5);
+        ck_assert_int_eq(levels[2].kind, PS_LEVEL_TORUS);
+        ck_assert_uint_eq(levels[2].n_dimensions, 2);
+        ck_assert_uint_eq(levels[2].dimensions[0], 3);
+        ck_assert_uint_eq(levels[2].dimensions[1], 2);
+    }
+}
+END_TEST
+
+START_TEST(reads_a_library)
+{
+    g_autoptr(PsTopology) topology =
+        load(ps_test_file("library.topo", TOPO
+                          "[collectives]\nalgorithms = ring, tree\n"
+                          "start = 2: 4 us, 8: 10 us\n"
+                          "[protocol slow]\nlatency = 3 us\nbandwidth = 5 GB/s\ngrain = 1 kB\n"));
+    const PsLibrary *library = &topology->library;
+    ck_assert_str_eq(library->algorithms[0], "ring");
+    ck_assert_str_eq(library->algorithms[1], "tree");
+    ck_assert_ptr_null(library->algorithms[2]);
+    ck_assert_uint_eq(library->n_starts, 2);
+    ck_assert_uint_eq(library->starts[1].n_ranks, 8);
+    ck_assert_double_eq_tol(library->starts[1].start_s, 10e-6, 1e-18);
+    ck_assert_uint_eq(library->n_protocols, 1);
+    ck_assert_str_eq(library->protocols[0].name, "slow");
+    ck_assert_double_eq_tol(library->protocols[0].latency_s, 3e-6, 1e-18);
+    ck_assert_double_eq(library->protocols[0].bandwidth_bytes_per_s, 5e9);
+    ck_assert_double_eq(library->protocols[0].grain_bytes, 1e3);
+}
+END_TEST
+
+START_TEST(reads_a_list_of_links)
+{
+    const char *path =
+        ps_test_file("three.csv", "source,destination,bandwidth_bytes_per_s,latency_s\n"
+                                  "0,hub,3e9,1e-6\nhub,2,1e9,2e-6\n2,hub,1e9,0\n"
+                                  "0,2,4e9,0\n");
+    g_autofree char *text = g_strconcat("links:", path, NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsTopology) topology = ps_topology_load(text, &error);
+    ps_assert_no_error(error);
+    g_autofree char *again = ps_topology_text(topology);
+    ck_assert_str_eq(again, text);
+    const PsLinkList *list = topology->links;
+    ck_assert_uint_eq(list->n_vertices, 3);
+    ck_assert_str_eq(list->vertices[1], "hub");
+    ck_assert_uint_eq(list->n_devices, 3);
+    ck_assert_uint_eq(list->devices[0], 0);
+    ck_assert_uint_eq(list->devices[1], PS_NO_VERTEX);
+    ck_assert_uint_eq(list->devices[2], 2);
+    ck_assert_uint_eq(list->n_links, 4);
+    ck_assert_uint_eq(ps_topology_devices(topology), 3);
+    ck_assert_uint_eq(topology->n_levels, 1);
+    ck_assert_double_eq(topology->levels[0].bandwidth_bytes_per_s, 1e9); /* device 2's */
+    ck_assert_double_eq(topology->levels[0].latency_s, 2e-6);
+    ck_assert_double_eq(topology->accelerator.memory_bytes, 0);
+}
+END_TEST
+
 static guint draw_levels(GString *file, GString *line, GRand *rand, double *bandwidths,
                          double *latencies, guint *sizes)
 {
@@ -280,6 +366,7 @@ START_TEST(the_checker_sees_every_fault)
 END_TEST
 
 PS_TEST_MAIN("topology", reads_a_file, reads_one_line, spans, random_topologies_in_both_forms,
+             kinds_in_both_forms, reads_a_library, reads_a_list_of_links,
              shipped_files_hold_the_data_sheets, every_shipped_file_is_sound,
              own_folder_comes_first, unknown_names_list_the_known_ones,
              the_checker_sees_every_fault)

@@ -1,0 +1,47 @@
+#include "sim/topo/level-kind.h"
+
+static const PsKind *const kinds[PS_N_LEVEL_KINDS] = {
+    [PS_LEVEL_SWITCH] = &ps_kind_switch, [PS_LEVEL_FAT_TREE] = &ps_kind_fat_tree,
+    [PS_LEVEL_RAIL] = &ps_kind_rail,     [PS_LEVEL_RING] = &ps_kind_ring,
+    [PS_LEVEL_TORUS] = &ps_kind_torus,
+};
+
+const char *const ps_level_kind_names[PS_N_LEVEL_KINDS + 1] = {"switch", "fat-tree", "rail",
+                                                               "ring",   "torus",    NULL};
+
+const PsKind *ps_level_kind(const PsTopologyLevel *level)
+{
+    return kinds[level->kind];
+}
+
+PsPorts ps_topology_ports(const PsTopology *topology, guint index)
+{
+    const PsTopologyLevel *level = &topology->levels[index];
+    const PsTopologyLevel *member = index > 0 ? level - 1 : NULL;
+    guint member_devices = member != NULL ? member->size : 1;
+    guint port_devices = level->shared_bytes_per_s > 0 ? member_devices : 1;
+    return (PsPorts){
+        .level = level,
+        .member_devices = member_devices,
+        .port_devices = port_devices,
+        .n_ports = ps_topology_devices(topology) / port_devices,
+        .member_level_name = member != NULL ? member->name : NULL,
+    };
+}
+
+double ps_port_capacity(const PsPorts *ports)
+{
+    return ports->level->shared_bytes_per_s > 0 ? ports->level->shared_bytes_per_s
+                                                : ports->level->bandwidth_bytes_per_s;
+}
+
+char *ps_port_name(const PsPorts *ports, guint port)
+{
+    return ports->port_devices == 1 ? g_strdup_printf("%u", port)
+                                    : g_strdup_printf("%s/%u", ports->member_level_name, port);
+}
+
+guint ps_ports_of(const PsPorts *ports, guint devices)
+{
+    return devices / ports->port_devices;
+}

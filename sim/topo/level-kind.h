@@ -1,0 +1,59 @@
+/* The kinds of levels: one file each, and one row in level-kind.c. Each numbers its links itself,
+ * from 0 over the whole topology, and says which of them a message crosses. */
+#pragma once
+
+#include "sim/topo/topology.h"
+
+/* Where a level is attached. A port is what stands between the level and the devices behind it: the
+ * adapter of one device, or the one that a member shares. Ports are numbered over the whole
+ * topology, device by device. */
+typedef struct {
+    const PsTopologyLevel *level;
+    guint member_devices;          /* devices in a member of a group */
+    guint port_devices;            /* devices behind a port: 1, or member_devices where shared */
+    guint n_ports;                 /* in the whole topology */
+    const char *member_level_name; /* NULL at the innermost level */
+} PsPorts;
+
+/* A key of the kind in .topo files; in the one-line form the values follow the kind's name. */
+typedef struct {
+    const char *key; /* NULL: no more */
+    /* NULL, or what is wrong (caller frees). */
+    char *(*parse)(PsTopologyLevel *level, const char *text);
+    char *(*format)(const PsTopologyLevel *level); /* caller frees */
+} PsKindKey;
+
+#define PS_MAX_KIND_KEYS 2
+
+typedef struct {
+    const char *name;
+    PsKindKey keys[PS_MAX_KIND_KEYS];
+    /* Device i of a member reaches only devices i of others: a message changes to the right one
+     * inside its member first. */
+    gboolean planes;
+    /* NULL, or what is wrong with a level of this kind (caller frees) and the key to blame. */
+    char *(*fault)(const PsPorts *ports, const char **key);
+    guint (*n_links)(const PsPorts *ports);
+    double (*capacity)(const PsPorts *ports, guint link); /* bytes per second */
+    char *(*link_name)(const PsPorts *ports, guint link); /* "source>destination"; caller frees */
+    /* Appends the links between two ports of one group; returns how often the level's latency is
+     * paid. */
+    guint (*between)(const PsPorts *ports, guint source, guint destination, GArray *links);
+    /* The links from a port to the switch at the top of its group, and back; NULL for a kind
+     * without such a switch. */
+    void (*up)(const PsPorts *ports, guint port, GArray *links);
+    void (*down)(const PsPorts *ports, guint port, GArray *links);
+} PsKind;
+
+extern const PsKind ps_kind_switch, ps_kind_fat_tree, ps_kind_rail, ps_kind_ring, ps_kind_torus;
+const PsKind *ps_level_kind(const PsTopologyLevel *level);
+
+/* Names of the kinds, NULL-terminated, by PsLevelKind. */
+extern const char *const ps_level_kind_names[PS_N_LEVEL_KINDS + 1];
+
+PsPorts ps_topology_ports(const PsTopology *topology, guint level);
+
+/* Shared by the kinds. */
+double ps_port_capacity(const PsPorts *ports);
+char *ps_port_name(const PsPorts *ports, guint port); /* caller frees */
+guint ps_ports_of(const PsPorts *ports, guint devices);
