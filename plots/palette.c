@@ -12,11 +12,12 @@ const PsColour ps_idle = HEX(0xf3f3f3);
 const PsColour ps_accent = HEX(0xcc79a7);
 const PsColour ps_alarm = HEX(0xd55e00);
 
-/* CIE lightness, from dark to light: backward 46, resync 54 (hatched), send 58, forward 70, receive
- * 80, recompute 88 (hatched). The two ends of a transfer share a hue. */
+/* CIE lightness, from dark to light: backward 46, resync 54 (hatched), send 58, forward 70, weight
+ * gradient 71, receive 80, recompute 88 (hatched). The two ends of a transfer share a hue. */
 const PsKindStyle ps_kind_styles[PS_N_OPS] = {
     [PS_OP_FORWARD] = {"forward", HEX(0x56b4e9), HEX(0x000000), FALSE},
     [PS_OP_BACKWARD] = {"backward", HEX(0x0072b2), HEX(0xffffff), FALSE},
+    [PS_OP_WEIGHT] = {"weight gradient", HEX(0xe69f00), HEX(0x000000), FALSE},
     [PS_OP_RECOMPUTE] = {"recompute", HEX(0xf0e442), HEX(0x000000), TRUE, HEX(0xb5a800)},
     [PS_OP_SEND] = {"send", HEX(0x009e73), HEX(0xffffff), FALSE},
     [PS_OP_RECEIVE] = {"receive", HEX(0x8fd6bf), HEX(0x000000), FALSE},

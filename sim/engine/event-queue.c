@@ -2,12 +2,13 @@
 
 #include <stdlib.h>
 
-/* Two parts. Events of the near future, before `near_end`, are in a small heap that stays in the
- * first-level cache. Later ones are in unsorted buckets, found by the highest digit (base
- * 2^DIGIT_BITS) in which their time differs from `base`; when the heap runs dry the first bucket is
- * poured into it, or, if it is longer than one chunk, spread over the buckets below. A key moves at
- * most once per digit, always from one array to the end of another (the radix heap of Ahuja,
- * Mehlhorn, Orlin and Tarjan, 1990, with a heap in front, which also takes events from the past).
+/* Two parts. Events of the near future, before `near_end`, are in a sorted run, or, where they came
+ * after it was sorted, in a heap; both stay in the first-level cache. Later ones are in unsorted
+ * buckets, found by the highest digit (base 2^DIGIT_BITS) in which their time differs from `base`;
+ * when run and heap are empty the first bucket becomes the run, or, if it is longer than one chunk,
+ * is spread over the buckets below (poured into the heap where there are none). A key moves at most
+ * once per digit, always from one array to the end of another (the radix heap of Ahuja, Mehlhorn,
+ * Orlin and Tarjan, 1990, with a small queue in front, which also takes events from the past).
  *
  * A key is 16 bytes: time in the upper word; priority, sequence and slot in the lower one, so that
  * one 128-bit comparison orders two events. The payload lies in the slot. */
@@ -24,15 +25,7 @@
 #define N_DIGITS (1 << DIGIT_BITS)
 #define N_LEVELS ((63 + DIGIT_BITS - 1) / DIGIT_BITS)
 #define ARITY 4
-#ifndef CHUNK_KEYS
-#ifndef CHUNK_KEYS
-#ifndef CHUNK_KEYS
-#ifndef CHUNK_KEYS
-#define CHUNK_KEYS 63
-#endif
-#endif
-#endif
-#endif
+#define CHUNK_KEYS 47
 #define NO_CHUNK G_MAXUINT32
 
 __extension__ typedef unsigned __int128 Key;
@@ -59,6 +52,8 @@ typedef struct {
 } Bucket;
 
 struct PsEventQueue {
+    Key run[CHUNK_KEYS]; /* latest first */
+    gsize n_run;
     Key *near; /* heap */
     gsize n_near, near_capacity;
     guint64 near_end_ps;
@@ -109,6 +104,23 @@ static inline void give_slot_back(PsEventQueue *queue, Key key)
     Slot *slot = slot_of(queue, key);
     slot->data = queue->free_slot;
     queue->free_slot = (guint64)key & SLOT_MASK;
+}
+
+/* ---- the run ------------------------------------------------------------------------------- */
+
+/* Makes the keys of one chunk the run. They are few: insertion. */
+static void sort_run(PsEventQueue *queue, const Key *keys, gsize n_keys)
+{
+    Key *run = queue->run;
+    for (gsize i = 0; i < n_keys; i++) {
+        gsize place = i;
+        __builtin_prefetch(slot_of(queue, keys[i]));
+        for (; place > 0 && run[place - 1] < keys[i]; place--) {
+            run[place] = run[place - 1];
+        }
+        run[place] = keys[i];
+    }
+    queue->n_run = n_keys;
 }
 
 /* ---- the near heap: four children per node ------------------------------------------------- */
@@ -167,6 +179,12 @@ static guint32 take_chunk(PsEventQueue *queue)
     return queue->n_chunks++;
 }
 
+static void give_chunk_back(PsEventQueue *queue, guint32 chunk)
+{
+    queue->chunks[chunk].next = queue->free_chunk;
+    queue->free_chunk = chunk;
+}
+
 static inline void push_far(PsEventQueue *queue, Key key)
 {
     guint64 time_ps = (guint64)(key >> 64);
@@ -207,7 +225,7 @@ static guint32 detach(PsEventQueue *queue, guint level, guint digit)
     return first;
 }
 
-/* The heap has run dry: brings the first bucket near. FALSE where there is none. */
+/* Nothing is near: brings the first bucket nearer. FALSE where there is none. */
 static gboolean advance(PsEventQueue *queue)
 {
     if (queue->used_levels == 0) {
@@ -215,11 +233,17 @@ static gboolean advance(PsEventQueue *queue)
     }
     guint level = __builtin_ctz(queue->used_levels);
     guint digit = __builtin_ctz(queue->used_digits[level]);
-    gboolean pour = level == 0 || queue->buckets[level][digit].n_chunks == 1;
+    gboolean alone = queue->buckets[level][digit].n_chunks == 1;
+    gboolean pour = level == 0 || alone;
     guint64 width_ps = G_GUINT64_CONSTANT(1) << (level * DIGIT_BITS);
     queue->base_ps = (queue->base_ps & ~(width_ps * N_DIGITS - 1)) | digit * width_ps;
     queue->near_end_ps = queue->base_ps + (pour ? width_ps : 0);
     guint32 next = detach(queue, level, digit);
+    if (alone) {
+        sort_run(queue, queue->chunks[next].keys, queue->chunks[next].n_keys);
+        give_chunk_back(queue, next);
+        return TRUE;
+    }
     while (next != NO_CHUNK) {
         guint32 chunk = next;
         next = queue->chunks[chunk].next;
@@ -232,8 +256,7 @@ static gboolean advance(PsEventQueue *queue)
                 push_far(queue, key);
             }
         }
-        queue->chunks[chunk].next = queue->free_chunk;
-        queue->free_chunk = chunk;
+        give_chunk_back(queue, chunk);
     }
     return TRUE;
 }
@@ -272,10 +295,13 @@ static Key *take_all(PsEventQueue *queue)
     Key *keys = g_new(Key, MAX(queue->n_keys, 1));
     gsize n = 0;
     do {
+        for (gsize i = 0; i < queue->n_run; i++) {
+            keys[n++] = queue->run[i];
+        }
         for (gsize i = 0; i < queue->n_near; i++) {
             keys[n++] = queue->near[i];
         }
-        queue->n_near = 0;
+        queue->n_run = queue->n_near = 0;
     } while (advance(queue));
     g_assert(n == queue->n_keys);
     return keys;
@@ -349,17 +375,29 @@ gboolean ps_event_queue_cancel(PsEventQueue *queue, PsEventHandle handle)
     return TRUE;
 }
 
+/* Run and heap are not both empty. */
+static inline Key pop_near(PsEventQueue *queue)
+{
+    if (queue->n_near == 0 || (queue->n_run > 0 && queue->run[queue->n_run - 1] < queue->near[0])) {
+        return queue->run[--queue->n_run];
+    }
+    Key key = queue->near[0];
+    gsize n_near = --queue->n_near;
+    if (n_near > 0) {
+        refill_root(queue->near, n_near, queue->near[n_near]);
+    }
+    return key;
+}
+
 gboolean ps_event_queue_pop(PsEventQueue *queue, PsEvent *event)
 {
-    while (queue->n_near > 0 || advance(queue)) {
-        if (queue->n_near == 0) {
-            continue;
+    for (;;) {
+        while (queue->n_run + queue->n_near == 0) {
+            if (!advance(queue)) {
+                return FALSE;
+            }
         }
-        Key key = queue->near[0];
-        gsize n_near = --queue->n_near;
-        if (n_near > 0) {
-            refill_root(queue->near, n_near, queue->near[n_near]);
-        }
+        Key key = pop_near(queue);
         queue->n_keys--;
         Slot *slot = slot_of(queue, key);
         gboolean pending = slot->generation & 1;

@@ -1,77 +1,87 @@
 #include "sim/replay/account.h"
 
 typedef struct {
+    guint n_stashed, n_workspaces;
+} Held;
+
+typedef struct {
     guint stage;
-    guint n_stashed;
-    gboolean workspace;
+    Held held;
     double peak_bytes;
-    guint peak_stashed;
-    gboolean peak_workspace;
+    Held peak;
     guint most_stashed;
 } Lane;
 
 struct PsAccount {
     const PsWorkload *workload;
-    gboolean weight_versions;
+    const PsReplaySettings *settings;
     const PsTraceSink *sink;
     Lane *lanes;
 };
 
-static void report(const PsAccount *account, guint lane, PsMemoryKind category, double bytes,
-                   gint64 time_ps)
+/* What a lane of the stage holds on each device. */
+static double category_bytes(const PsAccount *account, guint stage, const Held *held,
+                             PsMemoryKind category)
 {
-    if (account->sink != NULL && account->sink->memory != NULL) {
-        PsTraceMemory change = {time_ps, lane, account->lanes[lane].stage, category, bytes};
+    const PsWorkStage *work = &account->workload->stages[stage];
+    const PsReplaySettings *settings = account->settings;
+    double chunks = settings->chunks;
+    switch (category) {
+    case PS_MEMORY_WEIGHTS:
+        return work->weights_bytes;
+    case PS_MEMORY_WEIGHT_VERSIONS:
+        return settings->schedule->weight_versions > 0
+                   ? (settings->schedule->weight_versions - 1) * work->weight_versions_bytes
+                   : (MAX(held->n_stashed, 1) - 1) * work->weights_bytes;
+    case PS_MEMORY_STATE:
+        return work->state_bytes;
+    case PS_MEMORY_STASH:
+        return held->n_stashed * work->stash_bytes / chunks;
+    case PS_MEMORY_WORKSPACE:
+        return held->n_workspaces * work->workspace_bytes / chunks;
+    case PS_N_MEMORY:
+        break;
+    }
+    g_assert_not_reached();
+}
+
+/* Reports the category if the lane holds another amount of it than before. */
+static void report(const PsAccount *account, guint number, PsMemoryKind category,
+                   double before_bytes, gint64 time_ps)
+{
+    const Lane *lane = &account->lanes[number];
+    double bytes = category_bytes(account, lane->stage, &lane->held, category);
+    if (bytes != before_bytes && account->sink != NULL && account->sink->memory != NULL) {
+        PsTraceMemory change = {time_ps, number, lane->stage, category, bytes};
         account->sink->memory(&change, account->sink->user_data);
     }
 }
 
-static void categories(const PsAccount *account, const Lane *lane, guint n_stashed,
-                       gboolean workspace, double bytes[PS_N_MEMORY])
+/* FALSE where this is more than there is. */
+static gboolean note_peak(PsAccount *account, Lane *lane)
 {
-    const PsWorkStage *work = &account->workload->stages[lane->stage];
-    bytes[PS_MEMORY_WEIGHTS] = work->weights_bytes;
-    bytes[PS_MEMORY_WEIGHT_VERSIONS] = account->weight_versions ? work->weight_versions_bytes : 0;
-    bytes[PS_MEMORY_STATE] = work->state_bytes;
-    bytes[PS_MEMORY_STASH] = n_stashed * work->stash_bytes;
-    bytes[PS_MEMORY_WORKSPACE] = workspace ? work->workspace_bytes : 0;
-}
-
-static void note_peak(PsAccount *account, Lane *lane)
-{
-    double bytes[PS_N_MEMORY], sum_bytes = 0;
-    categories(account, lane, lane->n_stashed, lane->workspace, bytes);
-    for (guint i = 0; i < PS_N_MEMORY; i++) {
-        sum_bytes += bytes[i];
-    }
+    double bytes[PS_N_MEMORY];
+    double sum_bytes = ps_account_held(account, (guint)(lane - account->lanes), bytes);
     if (sum_bytes > lane->peak_bytes) {
         lane->peak_bytes = sum_bytes;
-        lane->peak_stashed = lane->n_stashed;
-        lane->peak_workspace = lane->workspace;
+        lane->peak = lane->held;
     }
-    lane->most_stashed = MAX(lane->most_stashed, lane->n_stashed);
+    lane->most_stashed = MAX(lane->most_stashed, lane->held.n_stashed);
+    return account->workload->memory_bytes == 0 || sum_bytes <= account->workload->memory_bytes;
 }
 
-PsAccount *ps_account_new(const PsWorkload *workload, gboolean weight_versions,
+PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *settings,
                           const PsTraceSink *sink)
 {
     PsAccount *account = g_new0(PsAccount, 1);
-    account->workload = workload;
-    account->weight_versions = weight_versions;
-    account->sink = sink;
-    account->lanes = g_new0(Lane, workload->n_lanes);
+    *account = (PsAccount){workload, settings, sink, g_new0(Lane, workload->n_lanes)};
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         for (guint k = 0; k < work->data_parallel; k++) {
-            guint number = work->first_lane + k;
-            Lane *lane = &account->lanes[number];
-            double bytes[PS_N_MEMORY];
+            Lane *lane = &account->lanes[work->first_lane + k];
             lane->stage = i;
-            categories(account, lane, 0, FALSE, bytes);
             for (guint category = 0; category < PS_N_MEMORY; category++) {
-                if (bytes[category] > 0) {
-                    report(account, number, category, bytes[category], 0);
-                }
+                report(account, work->first_lane + k, category, 0, 0);
             }
             note_peak(account, lane);
         }
@@ -87,43 +97,54 @@ void ps_account_free(PsAccount *account)
     }
 }
 
-void ps_account_stash(PsAccount *account, guint number, gint n, gint64 time_ps)
+gboolean ps_account_stash(PsAccount *account, guint number, gint n, gint64 time_ps)
 {
+    static const PsMemoryKind affected[] = {PS_MEMORY_WEIGHT_VERSIONS, PS_MEMORY_STASH};
     Lane *lane = &account->lanes[number];
-    double each_bytes = account->workload->stages[lane->stage].stash_bytes;
-    lane->n_stashed += n;
-    if (each_bytes > 0) {
-        report(account, number, PS_MEMORY_STASH, lane->n_stashed * each_bytes, time_ps);
+    Held before = lane->held;
+    lane->held.n_stashed += n;
+    for (guint i = 0; i < G_N_ELEMENTS(affected); i++) {
+        report(account, number, affected[i],
+               category_bytes(account, lane->stage, &before, affected[i]), time_ps);
     }
-    if (n > 0) {
-        note_peak(account, lane);
-    }
+    return n < 0 || note_peak(account, lane);
 }
 
-void ps_account_workspace(PsAccount *account, guint number, gboolean taken, gint64 time_ps)
+gboolean ps_account_workspace(PsAccount *account, guint number, gint n, gint64 time_ps)
 {
     Lane *lane = &account->lanes[number];
-    double bytes = account->workload->stages[lane->stage].workspace_bytes;
-    lane->workspace = taken;
-    if (bytes > 0) {
-        report(account, number, PS_MEMORY_WORKSPACE, taken ? bytes : 0, time_ps);
-        if (taken) {
-            note_peak(account, lane);
-        }
+    Held before = lane->held;
+    lane->held.n_workspaces += n;
+    report(account, number, PS_MEMORY_WORKSPACE,
+           category_bytes(account, lane->stage, &before, PS_MEMORY_WORKSPACE), time_ps);
+    return n < 0 || note_peak(account, lane);
+}
+
+double ps_account_held(const PsAccount *account, guint number, double bytes[PS_N_MEMORY])
+{
+    const Lane *lane = &account->lanes[number];
+    double sum_bytes = 0;
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        bytes[i] = category_bytes(account, lane->stage, &lane->held, i);
+        sum_bytes += bytes[i];
     }
+    return sum_bytes;
 }
 
 void ps_account_peak(const PsAccount *account, guint stage, double *bytes,
-                     double category_bytes[PS_N_MEMORY], guint *stash_microbatches)
+                     double peak_bytes[PS_N_MEMORY], double *stash_microbatches)
 {
     const PsWorkStage *work = &account->workload->stages[stage];
     const Lane *peak = &account->lanes[work->first_lane];
-    *stash_microbatches = 0;
+    guint most_stashed = 0;
     for (guint k = 0; k < work->data_parallel; k++) {
         const Lane *lane = &account->lanes[work->first_lane + k];
         peak = lane->peak_bytes > peak->peak_bytes ? lane : peak;
-        *stash_microbatches = MAX(*stash_microbatches, lane->most_stashed);
+        most_stashed = MAX(most_stashed, lane->most_stashed);
     }
     *bytes = peak->peak_bytes;
-    categories(account, peak, peak->peak_stashed, peak->peak_workspace, category_bytes);
+    *stash_microbatches = (double)most_stashed / account->settings->chunks;
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        peak_bytes[i] = category_bytes(account, stage, &peak->peak, i);
+    }
 }

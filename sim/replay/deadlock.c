@@ -4,11 +4,6 @@
 /* Which lane an unfinished lane waits for. Once events have run out no op is running, so what a
  * lane has begun it has done. */
 
-static gboolean has_steps_left(const PsReplay *replay, const PsLane *lane, PsStepKind *step)
-{
-    return replay->settings->schedule->next(&lane->position, step);
-}
-
 static guint number_of(const PsReplay *replay, const PsLane *lane)
 {
     return (guint)(lane - replay->lanes);
@@ -19,7 +14,8 @@ static guint missing_replica(const PsReplay *replay, const PsLane *lane, gint64 
 {
     guint first = replay->workload->stages[lane->stage].first_lane;
     guint number = first;
-    while (replay->lanes[number].position.n_backward >= (batch + 1) * lane->position.batch) {
+    while (ps_cursor_n_finished(&replay->lanes[number].cursor) >=
+           (batch + 1) * lane->cursor.position.batch) {
         number++;
         g_assert(replay->lanes[number].stage == lane->stage);
     }
@@ -29,18 +25,19 @@ static guint missing_replica(const PsReplay *replay, const PsLane *lane, gint64 
 static gboolean sender_has_done(const PsReplay *replay, const PsLink *link, gint64 microbatch)
 {
     const PsLane *sender = &replay->lanes[ps_lane_of(replay, link->sender, microbatch)];
-    gint64 done =
-        link->step == PS_STEP_FORWARD ? sender->position.n_forward : sender->position.n_backward;
-    return ps_lane_microbatch(replay, sender, done) > microbatch;
+    gint64 d = replay->workload->stages[link->sender].data_parallel;
+    const PsStep step = {link->step, link->sender_chunk, microbatch / d};
+    return ps_cursor_has_taken(&sender->cursor, &step);
 }
 
-static guint missing_sender(const PsReplay *replay, const PsLane *lane, PsStepKind step,
+static guint missing_sender(const PsReplay *replay, const PsLane *lane, const PsStep *step,
                             gint64 microbatch)
 {
+    PsStepKind flow = step->kind == PS_STEP_FORWARD ? PS_STEP_FORWARD : PS_STEP_BACKWARD;
     for (guint i = 0; i < replay->program->n_links; i++) {
         const PsLink *link = &replay->program->links[i];
-        if (link->receiver == lane->stage && link->step == step &&
-            !sender_has_done(replay, link, microbatch)) {
+        if (link->receiver == lane->stage && link->receiver_chunk == step->chunk &&
+            link->step == flow && !sender_has_done(replay, link, microbatch)) {
             return ps_lane_of(replay, link->sender, microbatch);
         }
     }
@@ -51,27 +48,25 @@ static guint missing_sender(const PsReplay *replay, const PsLane *lane, PsStepKi
 static char *describe_wait(const PsReplay *replay, guint number, guint *waits_for)
 {
     const PsLane *lane = &replay->lanes[number];
-    const PsLanePosition *position = &lane->position;
     const char *op = NULL;
     gint64 index;
-    PsStepKind step;
+    PsStep step;
     if (lane->state == PS_LANE_IN_RESYNC) {
         op = "resync of batch";
-        index = position->n_backward / position->batch - 1;
+        index = lane->step.index / lane->cursor.position.batch;
         *waits_for = missing_replica(replay, lane, index);
-    } else if (!has_steps_left(replay, lane, &step)) {
+    } else if (!ps_cursor_peek(&lane->cursor, &step)) {
         *waits_for = number;
         return g_strdup_printf("lane %u (stage %u, replica %u) has finished", number, lane->stage,
                                lane->replica);
-    } else if (step == PS_STEP_FORWARD && !ps_lane_has_weights(replay, lane, position->n_forward)) {
+    } else if (step.kind == PS_STEP_FORWARD && !ps_lane_has_weights(replay, lane, step.index)) {
         op = "forward for the weights of batch";
         index = replay->resyncs[lane->stage].n_done;
         *waits_for = missing_replica(replay, lane, index);
     } else {
-        op = step == PS_STEP_FORWARD ? "forward of microbatch" : "backward of microbatch";
-        index = ps_lane_microbatch(
-            replay, lane, step == PS_STEP_FORWARD ? position->n_forward : position->n_backward);
-        *waits_for = missing_sender(replay, lane, step, index);
+        op = step.kind == PS_STEP_FORWARD ? "forward of microbatch" : "backward of microbatch";
+        index = ps_lane_microbatch(replay, lane, step.index);
+        *waits_for = missing_sender(replay, lane, &step, index);
     }
     return g_strdup_printf("lane %u (stage %u, replica %u) waits in %s %" G_GINT64_FORMAT, number,
                            lane->stage, lane->replica, op, index);
@@ -80,9 +75,9 @@ static char *describe_wait(const PsReplay *replay, guint number, guint *waits_fo
 gboolean ps_replay_check_done(const PsReplay *replay, GError **error)
 {
     guint n_lanes = replay->workload->n_lanes, number = 0;
-    PsStepKind step;
+    PsStep step;
     while (number < n_lanes && replay->lanes[number].state == PS_LANE_IDLE &&
-           !has_steps_left(replay, &replay->lanes[number], &step)) {
+           !ps_cursor_peek(&replay->lanes[number].cursor, &step)) {
         number++;
     }
     if (number == n_lanes) {

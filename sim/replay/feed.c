@@ -43,19 +43,21 @@ void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
 /* ---- steady state --------------------------------------------------------------------------- */
 
 /* Rows of the block vector: steps, then transfers, then resyncs. */
-guint ps_step_row(const PsLane *lane, PsStepKind step)
+typedef enum { FORWARD_ROW, BACKWARD_ROW, WEIGHT_ROW, ROWS_PER_CHUNK } StepRow;
+
+static guint n_step_rows(const PsReplay *replay)
 {
-    return lane->stage * PS_N_STEPS + step;
+    return replay->workload->n_stages * replay->program->n_chunks * ROWS_PER_CHUNK;
 }
 
 guint ps_link_row(const PsReplay *replay, const PsLink *link)
 {
-    return replay->workload->n_stages * PS_N_STEPS + (guint)(link - replay->program->links);
+    return n_step_rows(replay) + (guint)(link - replay->program->links);
 }
 
 guint ps_resync_row(const PsReplay *replay, guint stage)
 {
-    return replay->workload->n_stages * PS_N_STEPS + replay->program->n_links + stage;
+    return n_step_rows(replay) + replay->program->n_links + stage;
 }
 
 void ps_feed_record(PsReplay *replay, guint row, gint64 index)
@@ -82,6 +84,22 @@ void ps_feed_record(PsReplay *replay, guint row, gint64 index)
     ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler, 0);
 }
 
+void ps_feed_record_step(PsReplay *replay, const PsLane *lane)
+{
+    static const StepRow rows[PS_N_STEPS] = {
+        [PS_STEP_FORWARD] = FORWARD_ROW,
+        [PS_STEP_BACKWARD] = BACKWARD_ROW,
+        [PS_STEP_INPUT] = BACKWARD_ROW,
+        [PS_STEP_WEIGHT] = WEIGHT_ROW,
+    };
+    guint chunk = lane->stage * replay->program->n_chunks + lane->step.chunk;
+    gint64 microbatch = ps_lane_microbatch(replay, lane, lane->step.index);
+    ps_feed_record(replay, chunk * ROWS_PER_CHUNK + rows[lane->step.kind], microbatch);
+    if (replay->in_parts && lane->step.kind == PS_STEP_BACKWARD) {
+        ps_feed_record(replay, chunk * ROWS_PER_CHUNK + WEIGHT_ROW, microbatch);
+    }
+}
+
 /* ---- blocks --------------------------------------------------------------------------------- */
 
 static guint lcm(guint a, guint b)
@@ -100,13 +118,14 @@ gint64 ps_feed_block(const PsReplay *replay)
 {
     const PsWorkload *workload = replay->workload;
     const PsSchedule *schedule = replay->settings->schedule;
-    gboolean resync = FALSE, batches = schedule->flushes;
+    gboolean resync = FALSE, batches = FALSE;
     gint64 unit = 1, reach = 1;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         resync = resync || replay->program->stages[i].batch_resync_ps > 0;
         /* A lane that holds more than a batch can be kept back by weight_versions. */
-        batches = batches || work->in_flight > workload->microbatches / work->data_parallel;
+        batches = batches || (schedule->weight_versions > 0 &&
+                              work->in_flight > workload->microbatches / work->data_parallel);
         unit = lcm((guint)unit, work->data_parallel);
         reach = MAX(reach, (gint64)work->in_flight * work->data_parallel);
     }
@@ -116,12 +135,12 @@ gint64 ps_feed_block(const PsReplay *replay)
         reach = MAX(reach, (gint64)source->in_flight * source->data_parallel +
                                lcm(source->data_parallel, target->data_parallel));
     }
-    if (schedule->flushes) {
+    if (ps_schedule_flushes(schedule)) {
         return workload->microbatches;
     }
     if (batches || resync) {
         unit = workload->microbatches;
-        reach = MAX(reach, unit * schedule->weight_versions);
+        reach = MAX(reach, unit * MAX(schedule->weight_versions, 1));
     }
     return (reach + unit - 1) / unit * unit;
 }
@@ -137,11 +156,9 @@ static gint64 resyncs_per_block(const PsReplay *replay, guint stage)
 {
     const PsStageProgram *program = &replay->program->stages[stage];
     const PsStepProgram *backward = &program->steps[PS_STEP_BACKWARD];
-    for (guint i = 0; i < backward->n_tasks; i++) {
-        const PsTask *task = &backward->tasks[i];
-        if (task->kind == PS_OP_RESYNC && task->detached && task->duration_ps > 0) {
-            return replay->block;
-        }
+    const PsTask *last = &backward->tasks[backward->n_tasks - 1];
+    if (last->kind == PS_OP_RESYNC && last->detached && last->duration_ps > 0) {
+        return replay->block;
     }
     return program->batch_resync_ps > 0 ? replay->block / replay->workload->microbatches : 0;
 }
@@ -151,8 +168,9 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
     guint n_stages = replay->workload->n_stages, n_links = replay->program->n_links;
     guint n_rows = ps_resync_row(replay, n_stages);
     g_autofree gint64 *per_block = g_new0(gint64, n_rows);
-    for (guint i = 0; i < n_stages * PS_N_STEPS; i++) {
-        per_block[i] = replay->block;
+    for (guint i = 0; i < n_step_rows(replay); i++) {
+        gboolean used = i % ROWS_PER_CHUNK != WEIGHT_ROW || replay->in_parts;
+        per_block[i] = used ? replay->block : 0;
     }
     for (guint i = 0; i < n_links; i++) {
         const PsLink *link = &replay->program->links[i];
@@ -183,7 +201,7 @@ void ps_feed_set_end(PsReplay *replay, gint64 end)
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         PsLane *lane = &replay->lanes[i];
         gint64 d = replay->workload->stages[lane->stage].data_parallel;
-        lane->position.end = (end - lane->replica + d - 1) / d;
+        ps_cursor_set_end(&lane->cursor, (end - lane->replica + d - 1) / d);
     }
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         ps_lane_try_start(replay, i);
@@ -191,24 +209,20 @@ void ps_feed_set_end(PsReplay *replay, gint64 end)
 }
 
 /* Stops the feed after all that has begun or is waited for, so that the run is the same as if its
- * end had been known from the start. Batches that resync are run to their end. */
+ * end had been known from the start. Batches that resync or flush are run to their end. */
 void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
 {
     PsReplay *replay = data;
     gint64 end = 0;
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         const PsLane *lane = &replay->lanes[i];
-        PsStepKind step;
-        /* A lane that holds nothing would not do anything else instead. */
-        gboolean waits =
-            lane->state == PS_LANE_IDLE && lane->position.n_forward > lane->position.n_backward &&
-            replay->settings->schedule->next(&lane->position, &step) && step == PS_STEP_FORWARD;
-        gint64 n_forward = lane->position.n_forward + (waits ? 1 : 0);
-        if (n_forward > 0) {
-            end = MAX(end, ps_lane_microbatch(replay, lane, n_forward - 1) + 1);
+        gint64 n_begun = ps_cursor_n_begun(&lane->cursor, lane->state == PS_LANE_IDLE);
+        if (n_begun > 0) {
+            end = MAX(end, ps_lane_microbatch(replay, lane, n_begun - 1) + 1);
         }
     }
-    if (replay->settings->resync == PS_RESYNC_BATCH) {
+    if (replay->settings->resync == PS_RESYNC_BATCH ||
+        ps_schedule_flushes(replay->settings->schedule)) {
         gint64 batch = replay->workload->microbatches;
         end = (end + batch - 1) / batch * batch;
     }

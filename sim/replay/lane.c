@@ -33,22 +33,38 @@ static void claim(PsReplay *replay, PsActivity activity, guint lane, PsStreamKin
     ps_streams_claim(replay->streams, activity, lane * PS_N_STREAMS + stream, duration_ps);
 }
 
-static gboolean has_inputs(const PsReplay *replay, const PsLane *lane, PsStepKind step)
+/* What a step waits for; a weight gradient has all it needs once its turn has come. */
+static PsWindow *inputs_of(const PsLane *lane, const PsStep *step)
 {
-    const PsStepProgram *program = &replay->program->stages[lane->stage].steps[step];
-    if (ps_window_first(&lane->inputs[step]) < program->n_inputs) {
+    static const PsFlow flows[PS_N_STEPS] = {
+        [PS_STEP_FORWARD] = PS_ACTIVATIONS,
+        [PS_STEP_BACKWARD] = PS_GRADIENTS,
+        [PS_STEP_INPUT] = PS_GRADIENTS,
+    };
+    return &lane->inputs[step->chunk * PS_N_FLOWS + flows[step->kind]];
+}
+
+static gboolean has_inputs(const PsReplay *replay, const PsLane *lane, const PsStep *step)
+{
+    if (step->kind == PS_STEP_WEIGHT) {
+        return TRUE;
+    }
+    const PsStepProgram *program = ps_program_step(replay->program, lane->stage, step);
+    if (ps_window_count(inputs_of(lane, step), step->index) < program->n_inputs) {
         return FALSE;
     }
-    return step == PS_STEP_FORWARD ? ps_lane_has_weights(replay, lane, lane->position.n_forward)
-                                   : lane->position.n_backward < lane->position.n_forward;
+    if (step->kind == PS_STEP_FORWARD) {
+        return ps_lane_has_weights(replay, lane, step->index);
+    }
+    return replay->lists != NULL || step->index < lane->cursor.position.n_forward;
 }
 
 void ps_lane_try_start(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
-    PsStepKind step;
-    if (lane->state != PS_LANE_IDLE || !replay->settings->schedule->next(&lane->position, &step) ||
-        !has_inputs(replay, lane, step)) {
+    PsStep step;
+    if (lane->state != PS_LANE_IDLE || !ps_cursor_peek(&lane->cursor, &step) ||
+        !has_inputs(replay, lane, &step)) {
         return;
     }
     if (ps_simulator_now(replay->simulator) > LAST_START_PS) {
@@ -58,13 +74,15 @@ void ps_lane_try_start(PsReplay *replay, guint number)
     lane->state = PS_LANE_RUNNING;
     lane->step = step;
     lane->task = 0;
-    lane->index =
-        step == PS_STEP_FORWARD ? lane->position.n_forward++ : lane->position.n_backward++;
-    ps_window_shift(&lane->inputs[step]);
-    if (step == PS_STEP_FORWARD) {
-        ps_account_stash(replay->account, number, 1, ps_simulator_now(replay->simulator));
+    ps_cursor_take(&lane->cursor, &step);
+    if (step.kind != PS_STEP_WEIGHT) {
+        ps_window_take(inputs_of(lane, &step), step.index);
     }
-    ps_feed_record(replay, ps_step_row(lane, step), ps_lane_microbatch(replay, lane, lane->index));
+    if (step.kind == PS_STEP_FORWARD &&
+        !ps_account_stash(replay->account, number, 1, ps_simulator_now(replay->simulator))) {
+        ps_replay_note_overflow(replay, number);
+    }
+    ps_feed_record_step(replay, lane);
     run_tasks(replay, number);
 }
 
@@ -72,8 +90,32 @@ static void deliver(PsReplay *replay, const PsLink *link, gint64 microbatch)
 {
     guint number = ps_lane_of(replay, link->receiver, microbatch);
     guint d = replay->workload->stages[link->receiver].data_parallel;
-    ps_window_add(&replay->lanes[number].inputs[link->step], microbatch / d);
+    PsFlow flow = link->step == PS_STEP_FORWARD ? PS_ACTIVATIONS : PS_GRADIENTS;
+    ps_window_add(&replay->lanes[number].inputs[link->receiver_chunk * PS_N_FLOWS + flow],
+                  microbatch / d);
     ps_lane_try_start(replay, number);
+}
+
+#define MICROBATCH_BITS 40
+
+void ps_lane_arrive(gpointer data, guint64 link_and_microbatch)
+{
+    PsReplay *replay = data;
+    deliver(replay, &replay->program->links[link_and_microbatch >> MICROBATCH_BITS],
+            link_and_microbatch & ((G_GUINT64_CONSTANT(1) << MICROBATCH_BITS) - 1));
+}
+
+/* The transfer is over but for its latency. */
+static void forward_delivery(PsReplay *replay, const PsLink *link, gint64 microbatch)
+{
+    if (link->latency_ps == 0) {
+        deliver(replay, link, microbatch);
+        return;
+    }
+    guint64 number = (guint64)(link - replay->program->links);
+    ps_simulator_schedule(replay->simulator, ps_simulator_now(replay->simulator) + link->latency_ps,
+                          PS_PRIORITY_END, replay->deliver_handler,
+                          number << MICROBATCH_BITS | (guint64)microbatch);
 }
 
 /* ---- transfers and collectives on streams of their own --------------------------------------- */
@@ -81,7 +123,7 @@ static void deliver(PsReplay *replay, const PsLink *link, gint64 microbatch)
 static void send_detached(PsReplay *replay, guint lane, const PsTask *task, gint64 microbatch)
 {
     if (task->link->send_ps == 0 && task->link->receive_ps == 0) {
-        deliver(replay, task->link, microbatch);
+        forward_delivery(replay, task->link, microbatch);
         return;
     }
     if (replay->ready->len == 0) {
@@ -136,16 +178,18 @@ static void join_resync(PsReplay *replay, guint number)
     const PsWorkStage *work = &replay->workload->stages[lane->stage];
     PsBatchResync *resync = &replay->resyncs[lane->stage];
     gboolean serial = replay->settings->communication == PS_COMMUNICATION_SERIAL;
-    gint64 batch = lane->index / lane->position.batch;
-    guint place = (guint)(batch % replay->settings->schedule->weight_versions);
-    if (resync->n_joined[place] == 0) {
-        resync->open[place] = open_activity(replay, work->data_parallel,
-                                            (PsReplayActivity){NULL, work->first_lane, batch});
+    gint64 batch = lane->step.index / lane->cursor.position.batch;
+    guint place = (guint)(batch - resync->n_done);
+    if (place >= resync->open->len) {
+        g_array_set_size(resync->open, place + 1);
     }
-    PsActivity activity = resync->open[place];
-    resync->n_joined[place] = (resync->n_joined[place] + 1) % work->data_parallel;
+    PsOpenResync *open = &g_array_index(resync->open, PsOpenResync, place);
+    if (open->n_joined++ == 0) {
+        open->activity = open_activity(replay, work->data_parallel,
+                                       (PsReplayActivity){NULL, work->first_lane, batch});
+    }
     lane->state = serial ? PS_LANE_IN_RESYNC : PS_LANE_IDLE;
-    claim(replay, activity, number, serial ? PS_STREAM_COMPUTE : PS_STREAM_COLLECTIVE,
+    claim(replay, open->activity, number, serial ? PS_STREAM_COMPUTE : PS_STREAM_COLLECTIVE,
           replay->program->stages[lane->stage].batch_resync_ps);
 }
 
@@ -153,6 +197,7 @@ static void finish_resync(PsReplay *replay, guint first_lane)
 {
     guint stage = replay->lanes[first_lane].stage;
     replay->resyncs[stage].n_done++;
+    g_array_remove_index(replay->resyncs[stage].open, 0);
     for (guint i = 0; i < replay->workload->stages[stage].data_parallel; i++) {
         PsLane *lane = &replay->lanes[first_lane + i];
         if (lane->state == PS_LANE_IN_RESYNC) {
@@ -167,14 +212,14 @@ static void finish_resync(PsReplay *replay, guint first_lane)
 static void finish_step(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
-    const PsStepProgram *program = &replay->program->stages[lane->stage].steps[lane->step];
+    const PsStepProgram *program = ps_program_step(replay->program, lane->stage, &lane->step);
+    gint64 microbatch = ps_lane_microbatch(replay, lane, lane->step.index);
     for (guint i = 0; i < program->n_tasks; i++) {
         if (program->tasks[i].kind == PS_OP_SEND && !program->tasks[i].detached) {
-            deliver(replay, program->tasks[i].link, ps_lane_microbatch(replay, lane, lane->index));
+            forward_delivery(replay, program->tasks[i].link, microbatch);
         }
     }
-    gboolean batch_done =
-        lane->step == PS_STEP_BACKWARD && (lane->index + 1) % lane->position.batch == 0;
+    gboolean batch_done = ps_cursor_ends_batch(&lane->cursor, &lane->step);
     lane->state = PS_LANE_IDLE;
     if (batch_done && replay->program->stages[lane->stage].batch_resync_ps > 0) {
         join_resync(replay, number);
@@ -185,32 +230,38 @@ static void finish_step(PsReplay *replay, guint number)
 static void finish_task(PsReplay *replay, guint number, const PsTask *task, gint64 microbatch)
 {
     gint64 now_ps = ps_simulator_now(replay->simulator);
-    if (task->kind == PS_OP_BACKWARD) {
-        ps_account_workspace(replay->account, number, FALSE, now_ps);
-        ps_account_stash(replay->account, number, -1, now_ps);
+    if (task->releases) {
+        (void)!ps_account_workspace(replay->account, number, -1, now_ps);
+        (void)!ps_account_stash(replay->account, number, -1, now_ps);
     } else if (task->kind == PS_OP_SEND && task->detached) {
-        deliver(replay, task->link, microbatch);
+        forward_delivery(replay, task->link, microbatch);
     }
 }
 
-/* Goes on with the lane's step until a task takes time. Forward and backward always pass through
- * an event, however short, so that chains of empty ops do not recurse. */
+static const gboolean is_step[PS_N_OPS] = {
+    [PS_OP_FORWARD] = TRUE,
+    [PS_OP_BACKWARD] = TRUE,
+    [PS_OP_WEIGHT] = TRUE,
+};
+
+/* Goes on with the lane's step until a task takes time. Forward, backward and weight gradient
+ * always pass through an event, however short, so that chains of empty ops do not recurse. */
 static void run_tasks(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
-    const PsStepProgram *program = &replay->program->stages[lane->stage].steps[lane->step];
-    gint64 microbatch = ps_lane_microbatch(replay, lane, lane->index);
+    const PsStepProgram *program = ps_program_step(replay->program, lane->stage, &lane->step);
+    gint64 microbatch = ps_lane_microbatch(replay, lane, lane->step.index);
     for (; lane->task < program->n_tasks; lane->task++) {
         const PsTask *task = &program->tasks[lane->task];
         if (task->detached) {
             start_detached(replay, number, task, microbatch);
             continue;
         }
-        if (task->takes_workspace) {
-            ps_account_workspace(replay->account, number, TRUE,
-                                 ps_simulator_now(replay->simulator));
+        if (task->takes_workspace && !ps_account_workspace(replay->account, number, 1,
+                                                           ps_simulator_now(replay->simulator))) {
+            ps_replay_note_overflow(replay, number);
         }
-        if (task->duration_ps > 0 || task->kind == PS_OP_FORWARD || task->kind == PS_OP_BACKWARD) {
+        if (task->duration_ps > 0 || is_step[task->kind]) {
             PsActivity activity =
                 open_activity(replay, 1, (PsReplayActivity){task, number, microbatch});
             claim(replay, activity, number, PS_STREAM_COMPUTE, task->duration_ps);
@@ -246,6 +297,7 @@ static void describe_transfer(const PsReplay *replay, const PsReplayActivity *ac
     const PsLink *link = activity->task->link;
     gboolean sends = op->kind == PS_OP_SEND;
     op->bytes = sends ? link->send_bytes : link->receive_bytes;
+    op->chunk = sends ? link->sender_chunk : link->receiver_chunk;
     op->peer = ps_lane_of(replay, sends ? link->receiver : link->sender, activity->index);
 }
 
@@ -275,6 +327,7 @@ static void stream_released(gpointer data, PsActivity number, guint stream, gint
         .stream = stream_kind,
         .kind = kind,
         .microbatch = activity->task != NULL ? activity->index : -1,
+        .chunk = activity->task != NULL ? activity->task->chunk : 0,
         .start_ps = start_ps,
         .end_ps = end_ps,
         .bytes = activity->task != NULL ? activity->task->bytes : work->resync_bytes,

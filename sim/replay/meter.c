@@ -48,6 +48,7 @@ typedef enum { COMPUTE, EDGE, RESYNC, N_CAUSES } Cause;
 static const Cause causes[PS_N_OPS] = {
     [PS_OP_FORWARD] = COMPUTE, [PS_OP_BACKWARD] = COMPUTE, [PS_OP_RECOMPUTE] = COMPUTE,
     [PS_OP_SEND] = EDGE,       [PS_OP_RECEIVE] = EDGE,     [PS_OP_RESYNC] = RESYNC,
+    [PS_OP_WEIGHT] = COMPUTE,
 };
 
 typedef struct {

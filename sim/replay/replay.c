@@ -7,28 +7,53 @@ void ps_replay_result_free(PsReplayResult *result)
 {
     if (result != NULL) {
         g_free(result->stages);
+        g_free(result->out_of_memory);
         g_free(result);
+    }
+}
+
+static PsLaneShape lane_shape(const PsWorkload *workload, const PsReplaySettings *settings,
+                              guint stage)
+{
+    const PsWorkStage *work = &workload->stages[stage];
+    return (PsLaneShape){stage, workload->n_stages, settings->chunks,
+                         workload->microbatches / work->data_parallel, work->in_flight};
+}
+
+static void init_lists(PsReplay *replay)
+{
+    const PsWorkload *workload = replay->workload;
+    if (!ps_schedule_flushes(replay->settings->schedule)) {
+        return;
+    }
+    replay->lists = g_new(GArray *, workload->n_stages);
+    for (guint i = 0; i < workload->n_stages; i++) {
+        const PsLaneShape shape = lane_shape(workload, replay->settings, i);
+        replay->lists[i] = ps_schedule_list(replay->settings->schedule, &shape);
+        for (guint k = 0; k < replay->lists[i]->len; k++) {
+            replay->in_parts |= g_array_index(replay->lists[i], PsStep, k).kind == PS_STEP_WEIGHT;
+        }
     }
 }
 
 static void init_lanes(PsReplay *replay)
 {
     const PsWorkload *workload = replay->workload;
-    guint n_versions = replay->settings->schedule->weight_versions;
+    guint n_inputs = replay->settings->chunks * PS_N_FLOWS;
     replay->lanes = g_new0(PsLane, workload->n_lanes);
     replay->resyncs = g_new0(PsBatchResync, workload->n_stages);
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
-        replay->resyncs[i].open = g_new0(PsActivity, n_versions);
-        replay->resyncs[i].n_joined = g_new0(guint, n_versions);
+        const PsLaneShape shape = lane_shape(workload, replay->settings, i);
+        replay->resyncs[i].open = g_array_new(FALSE, TRUE, sizeof(PsOpenResync));
         for (guint k = 0; k < work->data_parallel; k++) {
             PsLane *lane = &replay->lanes[work->first_lane + k];
             *lane = (PsLane){.stage = i, .replica = k};
-            lane->position.batch = workload->microbatches / work->data_parallel;
-            lane->position.in_flight = work->in_flight;
-            lane->position.end = G_MAXINT64;
-            for (guint step = 0; step < PS_N_STEPS; step++) {
-                ps_window_init(&lane->inputs[step]);
+            ps_cursor_init(&lane->cursor, replay->settings->schedule, &shape,
+                           replay->lists != NULL ? replay->lists[i] : NULL);
+            lane->inputs = g_new(PsWindow, n_inputs);
+            for (guint input = 0; input < n_inputs; input++) {
+                ps_window_init(&lane->inputs[input]);
             }
         }
     }
@@ -45,13 +70,15 @@ static void replay_init(PsReplay *replay, const PsWorkload *workload,
     replay->match_handler =
         ps_simulator_add_handler(replay->simulator, ps_lane_match_transfers, replay);
     replay->close_handler = ps_simulator_add_handler(replay->simulator, ps_feed_close, replay);
-    replay->account = ps_account_new(workload, settings->schedule->weight_versions > 1, sink);
+    replay->deliver_handler = ps_simulator_add_handler(replay->simulator, ps_lane_arrive, replay);
+    replay->account = ps_account_new(workload, settings, sink);
     replay->meter = ps_meter_new(workload);
     replay->activities = g_array_new(FALSE, TRUE, sizeof(PsReplayActivity));
     replay->ready = g_array_new(FALSE, FALSE, sizeof(PsReadyTransfer));
     replay->result = g_new0(PsReplayResult, 1);
     replay->result->n_stages = workload->n_stages;
     replay->result->stages = g_new0(PsReplayStage, workload->n_stages);
+    init_lists(replay);
     init_lanes(replay);
     if (settings->start == PS_START_STEADY) {
         replay->block = ps_feed_block(replay);
@@ -62,14 +89,18 @@ static void replay_init(PsReplay *replay, const PsWorkload *workload,
 static void replay_clear(PsReplay *replay)
 {
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
-        for (guint step = 0; step < PS_N_STEPS; step++) {
-            ps_window_clear(&replay->lanes[i].inputs[step]);
+        for (guint input = 0; input < replay->settings->chunks * PS_N_FLOWS; input++) {
+            ps_window_clear(&replay->lanes[i].inputs[input]);
         }
+        g_free(replay->lanes[i].inputs);
     }
     for (guint i = 0; i < replay->workload->n_stages; i++) {
-        g_free(replay->resyncs[i].open);
-        g_free(replay->resyncs[i].n_joined);
+        g_array_unref(replay->resyncs[i].open);
+        if (replay->lists != NULL) {
+            g_array_unref(replay->lists[i]);
+        }
     }
+    g_free(replay->lists);
     g_free(replay->lanes);
     g_free(replay->resyncs);
     g_array_unref(replay->activities);
@@ -97,10 +128,50 @@ static void finish_result(PsReplay *replay)
     }
 }
 
+/* What schedules with chunks need of the pipeline. */
+static gboolean check_schedule(const PsWorkload *workload, const PsReplaySettings *settings,
+                               GError **error)
+{
+    const PsSchedule *schedule = settings->schedule;
+    const char *name = schedule->name;
+    guint batch = workload->microbatches / workload->stages[0].data_parallel;
+    if (schedule->n_stages > 0 &&
+        (schedule->n_stages != workload->n_stages || schedule->batch != batch)) {
+        ps_error(error, PS_ERROR_INPUT,
+                 "%s: %u ranks and %u microbatches do not fit the pipeline (expected its %u stages "
+                 "and %u microbatches per replica)",
+                 name, schedule->n_stages, schedule->batch, workload->n_stages, batch);
+        return FALSE;
+    }
+    for (guint i = 1; schedule->uniform && i < workload->n_stages; i++) {
+        if (workload->stages[i].data_parallel != workload->stages[0].data_parallel) {
+            ps_error(error, PS_ERROR_INPUT,
+                     "schedule %s needs one data-parallel degree for all stages (stage %u has %u, "
+                     "stage 0 has %u)",
+                     name, i, workload->stages[i].data_parallel, workload->stages[0].data_parallel);
+            return FALSE;
+        }
+    }
+    for (guint i = 0; ps_replay_settings_cuts(settings) && i < workload->n_borders; i++) {
+        const PsWorkBorder *border = &workload->borders[i];
+        if (border->target != border->source + 1) {
+            ps_error(error, PS_ERROR_INPUT,
+                     "schedule %s needs a chain of stages (an edge of the model skips from stage "
+                     "%u to stage %u)",
+                     name, border->source, border->target);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
                               const PsTraceSink *sink, GError **error)
 {
     PsReplay replay;
+    if (!check_schedule(workload, settings, error)) {
+        return NULL;
+    }
     replay_init(&replay, workload, settings, sink);
     if (settings->start == PS_START_COLD) {
         ps_feed_set_end(&replay, workload->microbatches);

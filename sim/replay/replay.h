@@ -41,7 +41,7 @@ typedef struct {
     double bubble_share;      /* 1 - busy share of that lane's compute stream */
     double peak_memory_bytes; /* largest of the stage's lanes, whole run */
     double peak_category_bytes[PS_N_MEMORY];
-    guint peak_stash_microbatches;
+    double peak_stash_microbatches; /* one on one of v chunks counts as 1/v */
 } PsReplayStage;
 
 typedef struct {
@@ -56,6 +56,8 @@ typedef struct {
                         window is the second half of a long run */
     guint n_stages;
     PsReplayStage *stages;
+    char *out_of_memory; /* where and why a lane first held more than the workload's memory_bytes;
+                            NULL: none did. The run goes on all the same */
 } PsReplayResult;
 
 void ps_replay_result_free(PsReplayResult *result);

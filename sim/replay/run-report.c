@@ -78,3 +78,44 @@ void ps_run_report(const PsRunSummary *summary, PsFormat format, PsOutput *outpu
         print_totals(summary, output);
     }
 }
+
+static const PsColumn synthetic_columns[] = {
+    {"makespan_s", "makespan", TRUE},
+    {"bubble_rate", "bubble rate", TRUE},
+    {"peak_stash_microbatches", "peak stash, microbatches per stage", FALSE},
+};
+
+static void print_synthetic(const PsRunSummary *summary, double bubble_rate, PsFormat format,
+                            PsOutput *output)
+{
+    g_autoptr(GString) stashes = g_string_new(NULL);
+    for (guint i = 0; i < summary->n_stages; i++) {
+        g_autofree char *stash = ps_double_format(summary->stages[i].peak_stash_microbatches);
+        g_string_append_printf(stashes, "%s%s", i > 0 ? " " : "", stash);
+    }
+    g_autoptr(PsTable) table = ps_table_new(synthetic_columns, G_N_ELEMENTS(synthetic_columns));
+    quantity_cell(table, PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
+    ps_table_double(table, "%.2f%%", 100 * bubble_rate, bubble_rate);
+    ps_table_cell(table, stashes->str, NULL);
+    ps_table_print(table, format, output);
+}
+
+void ps_synthetic_report(const PsSynthetic *synthetic, const PsRunSummary *summary, PsFormat format,
+                         PsOutput *output)
+{
+    double bubble_rate = ps_synthetic_bubble_rate(synthetic, summary);
+    if (format != PS_FORMAT_JSON) {
+        print_synthetic(summary, bubble_rate, format, output);
+        return;
+    }
+    g_autoptr(PsJsonWriter) writer = ps_json_writer_new(output);
+    ps_json_begin_object(writer, NULL);
+    ps_json_put_double(writer, "makespan_s", ps_ps_to_seconds(summary->makespan_ps));
+    ps_json_put_double(writer, "bubble_rate", bubble_rate);
+    ps_json_begin_array(writer, "peak_stash_microbatches");
+    for (guint i = 0; i < summary->n_stages; i++) {
+        ps_json_put_double(writer, NULL, summary->stages[i].peak_stash_microbatches);
+    }
+    ps_json_end_array(writer);
+    ps_json_end_object(writer);
+}

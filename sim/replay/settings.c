@@ -2,6 +2,9 @@
 
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
+#include "sim/base/units.h"
+
+#define MOST_CHUNKS 1000000
 
 static const char *const resync_values[] = {"amortised", "batch", NULL};
 static const char *const communication_values[] = {"serial", "overlap", NULL};
@@ -47,11 +50,17 @@ static void set_communication(PsReplaySettings *settings, guint value)
     settings->communication = value;
 }
 
+static void set_schedule(PsReplaySettings *settings, const PsSchedule *schedule)
+{
+    settings->schedule = schedule;
+    settings->chunks = schedule->min_chunks;
+}
+
 static void set_flush(PsReplaySettings *settings, guint value)
 {
     static const char *const schedules[] = {"1f1b-2bw", "1f1b"};
-    if (settings->schedule == NULL || settings->schedule->flushes != (gboolean)value) {
-        settings->schedule = ps_schedule_find(schedules[value], NULL);
+    if (settings->schedule == NULL || ps_schedule_flushes(settings->schedule) != (gboolean)value) {
+        set_schedule(settings, ps_schedule_find(schedules[value], NULL));
     }
 }
 
@@ -77,7 +86,7 @@ static guint get_communication(const PsReplaySettings *settings)
 
 static guint get_flush(const PsReplaySettings *settings)
 {
-    return settings->schedule->flushes;
+    return ps_schedule_flushes(settings->schedule);
 }
 
 static guint get_start(const PsReplaySettings *settings)
@@ -125,6 +134,20 @@ void ps_replay_settings_init(PsReplaySettings *settings)
     g_assert(known);
 }
 
+static gboolean set_chunks(PsReplaySettings *settings, const char *value, GError **error)
+{
+    guint64 chunks;
+    if (!ps_count_parse(value, 1, MOST_CHUNKS, &chunks, error)) {
+        g_prefix_error(error, "chunks: ");
+        return FALSE;
+    }
+    if (!ps_schedule_check_chunks(settings->schedule, (guint)chunks, error)) {
+        return FALSE;
+    }
+    settings->chunks = (guint)chunks;
+    return TRUE;
+}
+
 gboolean ps_replay_settings_set(PsReplaySettings *settings, const char *name, const char *value,
                                 GError **error)
 {
@@ -133,12 +156,17 @@ gboolean ps_replay_settings_set(PsReplaySettings *settings, const char *name, co
     }
     if (g_str_equal(name, "schedule")) {
         const PsSchedule *schedule = ps_schedule_find(value, error);
-        settings->schedule = schedule != NULL ? schedule : settings->schedule;
+        if (schedule != NULL) {
+            set_schedule(settings, schedule);
+        }
         return schedule != NULL;
     }
-    const char *names[G_N_ELEMENTS(ps_switches) + 2] = {"assume", "schedule"};
+    if (g_str_equal(name, "chunks")) {
+        return set_chunks(settings, value, error);
+    }
+    const char *names[G_N_ELEMENTS(ps_switches) + 3] = {"assume", "schedule", "chunks"};
     for (guint i = 0; ps_switches[i].name != NULL; i++) {
-        names[i + 2] = ps_switches[i].name;
+        names[i + 3] = ps_switches[i].name;
         if (g_str_equal(name, ps_switches[i].name)) {
             guint index;
             if (!find_value(name, value, ps_switches[i].values, &index, error)) {
@@ -170,10 +198,21 @@ void ps_replay_choices_clear(PsReplayChoices *choices)
 {
     g_free(choices->assume);
     g_free(choices->schedule);
+    g_free(choices->chunks);
     g_free(choices->resync);
     g_free(choices->communication);
     g_free(choices->flush);
     g_free(choices->start);
+    ps_schedule_free(choices->file);
+}
+
+gboolean ps_replay_choices_open(PsReplayChoices *choices, GError **error)
+{
+    if (choices->schedule == NULL || !ps_schedule_is_file(choices->schedule)) {
+        return TRUE;
+    }
+    choices->file = ps_schedule_read(choices->schedule, error);
+    return choices->file != NULL;
 }
 
 gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayChoices *choices,
@@ -185,11 +224,14 @@ gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayCho
         {"assume", choices->assume}, {"schedule", choices->schedule},
         {"resync", choices->resync}, {"communication", choices->communication},
         {"flush", choices->flush},   {"start", choices->start},
+        {"chunks", choices->chunks},
     };
     ps_replay_settings_init(settings);
     for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
-        if (steps[i].value != NULL &&
-            !ps_replay_settings_set(settings, steps[i].name, steps[i].value, error)) {
+        if (choices->file != NULL && g_str_equal(steps[i].name, "schedule")) {
+            set_schedule(settings, choices->file);
+        } else if (steps[i].value != NULL &&
+                   !ps_replay_settings_set(settings, steps[i].name, steps[i].value, error)) {
             return FALSE;
         }
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <glib.h>
-#include "sim/schedule/schedule.h"
+#include "sim/schedule/schedule-csv.h"
 
 typedef enum {
     PS_RESYNC_AMORTISED, /* d / N of the stage's resync after each backward of a microbatch */
@@ -25,7 +25,14 @@ typedef struct {
     PsCommunication communication;
     PsStart start;
     const PsSchedule *schedule;
+    guint chunks; /* v: parts of the model on each stage; 1 unless the schedule has more */
 } PsReplaySettings;
+
+/* Whether a microbatch does not simply run from the first stage to the last. */
+static inline gboolean ps_replay_settings_cuts(const PsReplaySettings *settings)
+{
+    return settings->chunks > 1 || settings->schedule->place != NULL;
+}
 
 /* One switch as users see it. */
 typedef struct {
@@ -43,8 +50,9 @@ extern const PsSwitch ps_switches[];
 void ps_replay_settings_init(PsReplaySettings *settings);
 
 /* Sets one of: "assume" (piper or real: all switches at once, and the schedule that goes with
- * them), "schedule", or a switch by name. "flush" chooses the schedule: 1f1b for batch, 1f1b-2bw
- * for none, unless the present one fits already. Unknown names and values are refused (USAGE). */
+ * them), "schedule" (with the fewest chunks it can have), "chunks", or a switch by name. "flush"
+ * chooses the schedule: 1f1b for batch, 1f1b-2bw for none, unless the present one fits already.
+ * Unknown names and values are refused (USAGE). */
 gboolean ps_replay_settings_set(PsReplaySettings *settings, const char *name, const char *value,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -53,9 +61,13 @@ const char *ps_replay_settings_get(const PsReplaySettings *settings, const char 
 
 /* Everything that a command line or a sweep may say; NULL where it says nothing. Owns its texts. */
 typedef struct {
-    char *assume, *schedule;
+    char *assume, *schedule, *chunks;
     char *resync, *communication, *flush, *start;
+    PsSchedule *file; /* what ps_replay_choices_open has read */
 } PsReplayChoices;
+
+/* Reads the schedule where its name is a file's; settings chosen from it then borrow it. */
+gboolean ps_replay_choices_open(PsReplayChoices *choices, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_replay_choices_clear(PsReplayChoices *choices);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplayChoices, ps_replay_choices_clear)
 

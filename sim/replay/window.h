@@ -1,4 +1,5 @@
-/* Counts per lane-local microbatch over a moving window: how many of its inputs have come. */
+/* Counts per lane-local microbatch over a moving window: how many of its inputs have come. They are
+ * taken in nearly ascending order of microbatches. */
 #pragma once
 
 #include <glib.h>
@@ -6,7 +7,7 @@
 typedef struct {
     guint16 *counts; /* ring */
     gsize capacity;  /* a power of two */
-    gint64 base;     /* the first microbatch still of interest */
+    gint64 base;     /* the first microbatch that has not been taken */
 } PsWindow;
 
 static inline void ps_window_init(PsWindow *window)
@@ -45,15 +46,22 @@ static inline void ps_window_add(PsWindow *window, gint64 index)
     (*ps_window_at(window, index))++;
 }
 
-/* Inputs of the base's microbatch. */
-static inline guint ps_window_first(const PsWindow *window)
+/* Inputs of microbatch `index` (not before the base, and not taken yet). */
+static inline guint ps_window_count(const PsWindow *window, gint64 index)
 {
-    return *ps_window_at(window, window->base);
+    return index - window->base < (gint64)window->capacity ? *ps_window_at(window, index) : 0;
 }
 
-/* Moves the base on by one. */
-static inline void ps_window_shift(PsWindow *window)
+#define PS_WINDOW_TAKEN G_MAXUINT16
+
+/* Microbatch `index` has been served. Moves the base on to the first that has not. */
+static inline void ps_window_take(PsWindow *window, gint64 index)
 {
-    *ps_window_at(window, window->base) = 0;
-    window->base++;
+    while (index - window->base >= (gint64)window->capacity) {
+        ps_window_grow(window);
+    }
+    *ps_window_at(window, index) = PS_WINDOW_TAKEN;
+    while (*ps_window_at(window, window->base) == PS_WINDOW_TAKEN) {
+        *ps_window_at(window, window->base++) = 0;
+    }
 }

@@ -60,7 +60,17 @@ static gboolean check_stage(const PsWorkload *workload, guint number, GError **e
     }
     const double times_s[] = {stage->forward_s, stage->backward_s, stage->recompute_s,
                               stage->resync_s};
-    return check_times("an op", number, times_s, G_N_ELEMENTS(times_s), error);
+    if (!check_times("an op", number, times_s, G_N_ELEMENTS(times_s), error)) {
+        return FALSE;
+    }
+    if (!(stage->weight_gradient_s >= 0 && stage->weight_gradient_s <= stage->backward_s)) {
+        ps_error(error, PS_ERROR_INPUT,
+                 "stage %u: the weight gradient takes %g s (expected from 0 to the backward's %g "
+                 "s)",
+                 number, stage->weight_gradient_s, stage->backward_s);
+        return FALSE;
+    }
+    return TRUE;
 }
 
 /* Each stage after the first must wait for an earlier one, so that none runs away. */
@@ -69,7 +79,7 @@ static gboolean check_borders(const PsWorkload *workload, GError **error)
     g_autofree gboolean *joined = g_new0(gboolean, workload->n_stages);
     for (guint i = 0; i < workload->n_borders; i++) {
         const PsWorkBorder *border = &workload->borders[i];
-        const double times_s[] = {border->source_s, border->target_s};
+        const double times_s[] = {border->source_s, border->target_s, border->latency_s};
         if (!check_times("a transfer", border->source, times_s, G_N_ELEMENTS(times_s), error)) {
             return FALSE;
         }
@@ -113,6 +123,8 @@ static void add_layer(PsWorkStage *work, const PsTmpc *tmpc)
 {
     work->forward_s += tmpc->forward_s;
     work->backward_s += tmpc->backward_s;
+    work->weight_gradient_s +=
+        isnan(tmpc->weight_gradient_s) ? tmpc->backward_s / 2 : tmpc->weight_gradient_s;
     work->recompute_s += tmpc->recompute_s;
     work->weights_bytes += tmpc->weight_bytes;
     work->stash_bytes += tmpc->memory_per_microbatch_bytes;
@@ -214,6 +226,8 @@ PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, 
             workload->borders[workload->n_borders++] = sums[i];
         }
     }
+    workload->memory_bytes = plan->setting.memory_bytes;
+    workload->wrap = workload->n_borders > 0 ? workload->borders[0] : (PsWorkBorder){0};
     if (!ps_workload_finish(workload, error)) {
         return NULL;
     }

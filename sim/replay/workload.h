@@ -14,6 +14,7 @@ typedef struct {
     guint first_rank;      /* so are devices, t per lane */
     guint in_flight;       /* y: microbatches between forward and backward per lane at most */
     double forward_s, backward_s, recompute_s;
+    double weight_gradient_s; /* the part of backward_s that schedules may run apart (W) */
     double resync_s;        /* of one all-reduce of the stage's weight gradients: once per batch */
     double resync_bytes;    /* moved by each lane in it */
     double stash_bytes;     /* kept from forward to backward */
@@ -29,6 +30,7 @@ typedef struct {
     guint source, target;          /* source < target */
     double source_s, source_bytes; /* at the source, one way: activations out or gradients in */
     double target_s, target_bytes; /* at the target, one way: activations in or gradients out */
+    double latency_s;              /* on the way: occupies nobody */
 } PsWorkBorder;
 
 typedef struct {
@@ -36,6 +38,10 @@ typedef struct {
     PsWorkStage *stages;
     guint n_borders;
     PsWorkBorder *borders; /* ordered by (source, target), each pair once */
+    /* What crosses between stages that are no neighbours where a schedule cuts the pipeline into
+     * chunks: from the last stage back to the first. Its source and target do not matter. */
+    PsWorkBorder wrap;
+    double memory_bytes; /* of one device; 0 where nobody says */
     guint n_lanes;
     guint microbatches; /* N per batch; every stage's d divides it */
 } PsWorkload;
@@ -54,7 +60,10 @@ gboolean ps_workload_finish(PsWorkload *workload, GError **error) G_GNUC_WARN_UN
  * over the edges (u,v) of the layer graph between two stages,
  *     source_s = sum (c(u,v) + c_bw_u(v)) / B        target_s = sum (c(u,v) + c_fw_v(u)) / B
  *     resync_s = 4 (d - 1) w / (d B)                 w = sum of the layers' weight bytes
- * A stage that no edge comes into follows the stage before it over a border of no length.
+ * A stage that no edge comes into follows the stage before it over a border of no length. The wrap
+ * of schedules with chunks carries as much as the first border.
+ * Where the profile does not give the weight gradient, it is half the backward: one of two matrix
+ * products.
  * The fixed memory b of Piper's profiles counts weights, the second weight version of
  * PipeDream-2BW and all else, and the workspace of layers that recompute. It is taken apart here:
  * weights min(w, b'), versions min(w, b' - weights), state the rest, b' = b - workspace. */

@@ -10,7 +10,8 @@ static gboolean next(const PsLanePosition *position, PsStepKind *kind)
 const PsSchedule ps_schedule_1f1b_2bw = {
     .name = "1f1b-2bw",
     .summary = "one forward, one backward; batches stream on, two weight versions",
-    .flushes = FALSE,
     .weight_versions = 2,
+    .min_chunks = 1,
+    .max_chunks = 1,
     .next = next,
 };

@@ -3,7 +3,7 @@
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
 
-const char *const ps_step_names[PS_N_STEPS + 1] = {"forward", "backward", NULL};
+const char *const ps_step_names[PS_N_STEPS + 1] = {"forward", "backward", "input", "weight", NULL};
 
 #define PS_SCHEDULE(name) &ps_schedule_##name,
 const PsSchedule *const ps_schedules[] = {
@@ -25,13 +25,65 @@ const PsSchedule *ps_schedule_find(const char *name, GError **error)
     return NULL;
 }
 
+gboolean ps_schedule_check_chunks(const PsSchedule *schedule, guint chunks, GError **error)
+{
+    if (chunks >= schedule->min_chunks && chunks <= schedule->max_chunks) {
+        return TRUE;
+    }
+    if (schedule->min_chunks == schedule->max_chunks) {
+        ps_error(error, PS_ERROR_USAGE, "schedule %s has %u chunk%s per stage, not %u",
+                 schedule->name, schedule->min_chunks, schedule->min_chunks == 1 ? "" : "s",
+                 chunks);
+    } else {
+        ps_error(error, PS_ERROR_USAGE,
+                 "schedule %s cannot have %u chunk%s per stage (expected "
+                 "%u to %u)",
+                 schedule->name, chunks, chunks == 1 ? "" : "s", schedule->min_chunks,
+                 schedule->max_chunks);
+    }
+    return FALSE;
+}
+
+GArray *ps_schedule_list(const PsSchedule *schedule, const PsLaneShape *lane)
+{
+    GArray *steps = g_array_new(FALSE, FALSE, sizeof(PsStep));
+    schedule->list(schedule, lane, steps);
+    return steps;
+}
+
+guint ps_schedule_place(const PsSchedule *schedule, const PsLaneShape *lane, guint chunk)
+{
+    return schedule->place != NULL ? schedule->place(schedule, lane, chunk)
+                                   : chunk * lane->n_stages + lane->stage;
+}
+
 gboolean ps_one_forward_one_backward(const PsLanePosition *position, guint weight_versions,
                                      PsStepKind *kind)
 {
-    gint64 whole_batches = position->n_backward / position->batch;
-    gint64 limit = MIN((whole_batches + weight_versions) * position->batch, position->end);
+    gint64 limit = position->end;
+    if (weight_versions > 0) {
+        gint64 whole_batches = position->n_backward / position->batch;
+        limit = MIN((whole_batches + weight_versions) * position->batch, limit);
+    }
     gint64 in_flight = position->n_forward - position->n_backward;
     gboolean forward = position->n_forward < limit && in_flight < position->in_flight;
     *kind = forward ? PS_STEP_FORWARD : PS_STEP_BACKWARD;
     return forward || in_flight > 0;
+}
+
+void ps_steps_trim(GArray *steps, guint batch)
+{
+    guint n_kept = 0;
+    for (guint i = 0; i < steps->len; i++) {
+        PsStep step = g_array_index(steps, PsStep, i);
+        if (step.index < batch) {
+            g_array_index(steps, PsStep, n_kept++) = step;
+        }
+    }
+    g_array_set_size(steps, n_kept);
+}
+
+guint ps_place_in_v(const PsSchedule *schedule G_GNUC_UNUSED, const PsLaneShape *lane, guint chunk)
+{
+    return chunk == 0 ? lane->stage : 2 * lane->n_stages - 1 - lane->stage;
 }

@@ -51,15 +51,26 @@ void ps_run_summary_free(PsRunSummary *summary)
     g_free(summary->plan_sha256);
     g_free(summary->profile_path);
     g_free(summary->profile_sha256);
+    g_free(summary->schedule_path);
+    g_free(summary->schedule_sha256);
+    g_free(summary->synthetic);
     g_free(summary->trace_sha256);
     g_free(summary->memory_sha256);
     g_free(summary);
+}
+
+PsRun *ps_run_new(guint n_stages)
+{
+    PsRun *run = g_new0(PsRun, 1);
+    run->summary = ps_run_summary_new(n_stages);
+    return run;
 }
 
 void ps_run_free(PsRun *run)
 {
     if (run != NULL) {
         g_free(run->folder);
+        g_free(run->out_of_memory);
         ps_run_summary_free(run->summary);
         g_clear_pointer(&run->ops, g_array_unref);
         g_clear_pointer(&run->memory, g_array_unref);

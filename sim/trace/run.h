@@ -21,7 +21,7 @@ typedef struct {
     double bubble_share; /* 1 - busy share of the busiest lane's compute stream in the window */
     double peak_memory_bytes;                /* largest of its lanes, whole run */
     double peak_category_bytes[PS_N_MEMORY]; /* what it was made of, at the first such moment */
-    guint peak_stash_microbatches;
+    double peak_stash_microbatches;          /* one on one of v chunks counts as 1/v */
 } PsRunStage;
 
 typedef struct {
@@ -33,6 +33,8 @@ typedef struct {
     char *plan_path;   /* as given; NULL where the plan never was a file */
     char *plan_sha256; /* NULL likewise */
     char *profile_path, *profile_sha256;
+    char *schedule_path, *schedule_sha256; /* NULL where the schedule is not read from a file */
+    char *synthetic;    /* the line that describes a pipeline without plan and profile, else NULL */
     double time_unit_s; /* what one unit of the profile's times was taken for */
     guint n_stages;
     PsRunStage *stages;
@@ -53,6 +55,7 @@ typedef struct {
 typedef struct {
     char *folder;
     PsRunSummary *summary;
+    char *out_of_memory; /* of a run just made, where a lane held more than there is: a sentence */
     GArray *ops;    /* PsTraceOp, in file order; NULL if not asked for */
     GArray *memory; /* PsTraceMemory, in file order; NULL if not asked for */
 } PsRun;
@@ -63,6 +66,8 @@ typedef enum { PS_RUN_OPS = 1 << 0, PS_RUN_MEMORY = 1 << 1 } PsRunParts;
  * stage, replica and rank agree with the summary) and the files against their SHA-256; what rows
  * say together is `check`'s business. */
 PsRun *ps_run_load(const char *folder, PsRunParts parts, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* With a summary of n_stages zero-filled stages, and nothing else. */
+PsRun *ps_run_new(guint n_stages);
 void ps_run_free(PsRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRun, ps_run_free)
 

@@ -30,7 +30,7 @@ static const Field stage_fields[] = {
     {"resync_s_per_microbatch", G_STRUCT_OFFSET(PsRunStage, resync_s_per_microbatch), NUMBER},
     {"bubble_share", G_STRUCT_OFFSET(PsRunStage, bubble_share), NUMBER},
     {"peak_memory_bytes", G_STRUCT_OFFSET(PsRunStage, peak_memory_bytes), NUMBER},
-    {"peak_stash_microbatches", G_STRUCT_OFFSET(PsRunStage, peak_stash_microbatches), COUNT},
+    {"peak_stash_microbatches", G_STRUCT_OFFSET(PsRunStage, peak_stash_microbatches), NUMBER},
     {NULL},
 };
 
@@ -120,6 +120,12 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     ps_json_begin_object(writer, "inputs");
     put_input(writer, "plan", summary->plan_path, summary->plan_sha256);
     put_input(writer, "profile", summary->profile_path, summary->profile_sha256);
+    if (summary->schedule_path != NULL) {
+        put_input(writer, "schedule", summary->schedule_path, summary->schedule_sha256);
+    }
+    if (summary->synthetic != NULL) {
+        ps_json_put_string(writer, "synthetic", summary->synthetic);
+    }
     ps_json_put_double(writer, "time_unit_s", summary->time_unit_s);
     ps_json_end_object(writer);
     ps_json_begin_object(writer, "cluster");
@@ -291,7 +297,12 @@ static void get_summary(PsJsonReader *reader, PsRunSummary *summary)
     summary->version = g_strdup(ps_json_string(reader, "version"));
     get_settings(reader, summary);
     ps_json_enter(reader, "inputs");
-    ps_json_expect_keys(reader, (const char *const[]){"plan", "profile", "time_unit_s", NULL});
+    ps_json_expect_keys(reader, (const char *const[]){"plan", "profile", "schedule", "synthetic",
+                                                      "time_unit_s", NULL});
+    if (ps_json_has(reader, "schedule")) {
+        get_input(reader, "schedule", &summary->schedule_path, &summary->schedule_sha256);
+    }
+    summary->synthetic = optional_string(reader, "synthetic");
     get_input(reader, "plan", &summary->plan_path, &summary->plan_sha256);
     get_input(reader, "profile", &summary->profile_path, &summary->profile_sha256);
     summary->time_unit_s = ps_json_double(reader, "time_unit_s", 0, G_MAXDOUBLE);

@@ -2,7 +2,8 @@
 
 const char *const ps_op_names[PS_N_OPS + 1] = {
     [PS_OP_FORWARD] = "forward", [PS_OP_BACKWARD] = "backward", [PS_OP_RECOMPUTE] = "recompute",
-    [PS_OP_SEND] = "send",       [PS_OP_RECEIVE] = "receive",   [PS_OP_RESYNC] = "resync",
+    [PS_OP_WEIGHT] = "weight",   [PS_OP_SEND] = "send",         [PS_OP_RECEIVE] = "receive",
+    [PS_OP_RESYNC] = "resync",
 };
 
 const char *const ps_stream_names[PS_N_STREAMS + 1] = {

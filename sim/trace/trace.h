@@ -7,7 +7,8 @@
 /* What a lane did. The order is that of legends and tables. */
 typedef enum {
     PS_OP_FORWARD,
-    PS_OP_BACKWARD,
+    PS_OP_BACKWARD, /* gradients; those of the inputs alone where PS_OP_WEIGHT comes apart */
+    PS_OP_WEIGHT,   /* gradients of the weights */
     PS_OP_RECOMPUTE,
     PS_OP_SEND,    /* occupies the sender's send stream */
     PS_OP_RECEIVE, /* the same transfer on the receiver's receive stream */

@@ -6,46 +6,7 @@
 #include "tests/harness/harness.h"
 #include "tests/oracle/causes.h"
 #include "tests/oracle/pipelines.h"
-
-/* ---- running ----------------------------------------------------------------------------------
- */
-
-typedef struct {
-    PsReplayResult *result;
-    GArray *ops, *memory;
-} Run;
-
-static void keep_op(const PsTraceOp *op, gpointer run)
-{
-    g_array_append_vals(((Run *)run)->ops, op, 1);
-}
-
-static void keep_memory(const PsTraceMemory *change, gpointer run)
-{
-    g_array_append_vals(((Run *)run)->memory, change, 1);
-}
-
-static void run_clear(Run *run)
-{
-    ps_replay_result_free(run->result);
-    g_array_unref(run->ops);
-    g_array_unref(run->memory);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Run, run_clear)
-
-static Run run_workload(const PsWorkload *workload, const PsReplayChoices *choices)
-{
-    PsReplaySettings settings;
-    g_autoptr(GError) error = NULL;
-    ck_assert(ps_replay_settings_choose(&settings, choices, &error));
-    Run run = {NULL, g_array_new(FALSE, FALSE, sizeof(PsTraceOp)),
-               g_array_new(FALSE, FALSE, sizeof(PsTraceMemory))};
-    const PsTraceSink sink = {keep_op, keep_memory, &run};
-    run.result = ps_replay_run(workload, &settings, &sink, &error);
-    ps_assert_no_error(error);
-    ck_assert_int_eq(run.result->n_ops, run.ops->len);
-    return run;
-}
+#include "tests/oracle/recording.h"
 
 static const PsReplayChoices piper = {.assume = "piper"};
 static const PsReplayChoices cold = {.start = "cold"};
@@ -65,12 +26,12 @@ START_TEST(equal_stages)
     for (guint p = 1; p <= 8; p++) {
         for (guint m = 1; m <= 20; m++) {
             g_autoptr(PsWorkload) workload = ps_chain_new(p, m, 0.003, 0.005);
-            g_auto(Run) run = run_workload(workload, &cold);
+            g_auto(PsRecording) run = ps_record(workload, &cold);
             ck_assert_int_eq(run.result->makespan_ps, (m + p - 1) * 8 * MS_PS);
             ck_assert_int_eq(run.result->window_microbatches, m);
             for (guint i = 0; i < p; i++) {
                 const PsReplayStage *stage = &run.result->stages[i];
-                ck_assert_uint_eq(stage->peak_stash_microbatches, MIN(m, p - i));
+                ck_assert_double_eq(stage->peak_stash_microbatches, MIN(m, p - i));
                 ck_assert_double_eq_tol(stage->bubble_share, (p - 1.0) / (m + p - 1.0), 1e-15);
             }
         }
@@ -85,7 +46,7 @@ START_TEST(flush_repeats)
     for (guint p = 1; p <= 5; p++) {
         g_autoptr(PsWorkload) workload = ps_chain_new(p, 7, 0.003, 0.005);
         const PsReplayChoices choices = {.flush = "batch"};
-        g_auto(Run) run = run_workload(workload, &choices);
+        g_auto(PsRecording) run = ps_record(workload, &choices);
         ck_assert(run.result->steady);
         ck_assert_int_eq(run.result->window_microbatches, 7);
         ck_assert_int_eq(run.result->window_end_ps - run.result->window_start_ps,
@@ -104,7 +65,7 @@ START_TEST(slow_last_stage)
             g_autoptr(PsWorkload) workload = ps_chain_new(p, m, 0.003, 0.005);
             workload->stages[p - 1].forward_s = 0.004;
             workload->stages[p - 1].backward_s = 0.011;
-            g_auto(Run) run = run_workload(workload, &cold);
+            g_auto(PsRecording) run = ps_record(workload, &cold);
             ck_assert_int_eq(run.result->makespan_ps, ((p - 1) * 8 + m * 15) * MS_PS);
         }
     }
@@ -122,7 +83,7 @@ START_TEST(slow_first_stage)
             g_autoptr(PsWorkload) workload = ps_chain_new(p, m, 0.003, 0.005);
             workload->stages[0].forward_s = 0.009;
             workload->stages[0].backward_s = 0.010;
-            g_auto(Run) run = run_workload(workload, &cold);
+            g_auto(PsRecording) run = ps_record(workload, &cold);
             ck_assert_int_eq(run.result->makespan_ps, m * 19 * MS_PS);
             ck_assert_double_eq(run.result->stages[0].bubble_share, 0);
         }
@@ -145,8 +106,8 @@ START_TEST(resync_after_batch)
         for (guint k = 0; k < 2; k++) {
             const PsReplayChoices once = {.start = "cold", .communication = (char *)modes[k]};
             const PsReplayChoices ever = {.start = "steady", .communication = (char *)modes[k]};
-            g_auto(Run) first = run_workload(workload, &once);
-            g_auto(Run) steady = run_workload(workload, &ever);
+            g_auto(PsRecording) first = ps_record(workload, &once);
+            g_auto(PsRecording) steady = ps_record(workload, &ever);
             ck_assert_int_eq(first.result->makespan_ps, ((6 + 3 - 1) * 8 + 2) * MS_PS);
             ck_assert_int_eq(steady.result->window_end_ps - steady.result->window_start_ps,
                              first.result->makespan_ps);
@@ -165,7 +126,7 @@ START_TEST(serial_hops_and_recompute)
         g_autoptr(PsWorkload) workload = ps_chain_new(2, m, 0.003, 0.005);
         workload->borders[0].source_s = workload->borders[0].target_s = 0.001;
         workload->stages[0].recompute_s = workload->stages[1].recompute_s = 0.003;
-        g_auto(Run) run = run_workload(workload, &cold_serial);
+        g_auto(PsRecording) run = ps_record(workload, &cold_serial);
         ck_assert_int_eq(run.result->makespan_ps, (m + 1) * (3 + 5 + 3 + 2) * MS_PS);
     }
 }
@@ -180,7 +141,7 @@ START_TEST(overlap_one_microbatch)
             workload->borders[i].source_s = 0.001;
             workload->borders[i].target_s = 0.002; /* the slower end counts */
         }
-        g_auto(Run) run = run_workload(workload, &cold);
+        g_auto(PsRecording) run = ps_record(workload, &cold);
         ck_assert_int_eq(run.result->makespan_ps, (p * 8 + (p - 1) * 4) * MS_PS);
     }
 }
@@ -194,12 +155,12 @@ START_TEST(two_versions_hide_resync)
     workload->stages[0].resync_s = 0.030; /* a batch takes 4 * 8 ms */
     ck_assert(ps_workload_finish(workload, NULL));
     const PsReplayChoices choices = {.flush = "none"};
-    g_auto(Run) run = run_workload(workload, &choices);
+    g_auto(PsRecording) run = ps_record(workload, &choices);
     ck_assert(run.result->steady);
     ck_assert_double_eq_tol(run.result->tps_s, 0.004, 1e-15);
     /* Longer than a batch, it becomes the bottleneck: one collective after the other. */
     workload->stages[0].resync_s = 0.050;
-    g_auto(Run) slow = run_workload(workload, &choices);
+    g_auto(PsRecording) slow = ps_record(workload, &choices);
     ck_assert_double_eq_tol(slow.result->tps_s, 0.050 / 8, 1e-15);
 }
 END_TEST
@@ -207,8 +168,8 @@ END_TEST
 /* ---- second roads -------------------------------------------------------------------------------
  */
 
-static void compare_with_oracle(const PsWorkload *workload, const Run *run, gboolean amortised,
-                                guint versions)
+static void compare_with_oracle(const PsWorkload *workload, const PsRecording *run,
+                                gboolean amortised, guint versions)
 {
     g_autofree PsOracleStage *stages = ps_oracle_stages(workload, amortised);
     guint n = (guint)run->result->microbatches_simulated;
@@ -252,7 +213,7 @@ START_TEST(agrees_with_relaxation)
             .flush = flush ? "batch" : "none",
             .start = trial % 3 ? "steady" : "cold",
         };
-        g_auto(Run) run = run_workload(workload, &choices);
+        g_auto(PsRecording) run = ps_record(workload, &choices);
         compare_with_oracle(workload, &run, amortised, flush ? 1 : 2);
         ps_check_streams(workload, run.ops);
     }
@@ -271,12 +232,12 @@ START_TEST(starts_with_its_last_cause)
             .flush = flush ? "batch" : "none",
             .start = "cold",
         };
-        g_auto(Run) run = run_workload(workload, &choices);
+        g_auto(PsRecording) run = ps_record(workload, &choices);
         ps_check_streams(workload, run.ops);
         ps_check_causes(workload, run.ops, flush ? 1 : 2, amortised);
         if (trial % 4 == 0) {
             const PsReplayChoices steady = {.resync = choices.resync, .flush = choices.flush};
-            g_auto(Run) longer = run_workload(workload, &steady);
+            g_auto(PsRecording) longer = ps_record(workload, &steady);
             if (longer.ops->len < 30000) {
                 ps_check_causes(workload, longer.ops, flush ? 1 : 2, amortised);
             }
@@ -303,7 +264,7 @@ START_TEST(nested_degrees_reach_the_estimate)
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("nested_degrees"));
     for (guint trial = 0; trial < 400; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, TRUE);
-        g_auto(Run) run = run_workload(workload, &piper);
+        g_auto(PsRecording) run = ps_record(workload, &piper);
         ck_assert(run.result->steady);
         ck_assert_double_eq_tol(run.result->tps_s / bound_s(workload), 1, 1e-9);
     }
@@ -318,7 +279,7 @@ START_TEST(any_degrees_run_at_the_slowest_cycle)
     guint n_slower = 0;
     for (guint trial = 0; trial < 60; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, FALSE);
-        g_auto(Run) run = run_workload(workload, &piper);
+        g_auto(PsRecording) run = ps_record(workload, &piper);
         g_autofree PsOracleStage *stages = ps_oracle_stages(workload, TRUE);
         ck_assert(run.result->steady);
         ck_assert_double_ge(run.result->tps_s, bound_s(workload) * (1 - 1e-9));
@@ -348,7 +309,7 @@ START_TEST(period_goes_on)
         for (guint i = 0; i < workload->n_stages; i++) {
             workload->stages[i].resync_s = 0; /* else its share would change with N */
         }
-        g_auto(Run) found = run_workload(workload, &steady);
+        g_auto(PsRecording) found = ps_record(workload, &steady);
         if (!found.result->steady) {
             continue;
         }
@@ -361,7 +322,7 @@ START_TEST(period_goes_on)
             continue;
         }
         workload->microbatches *= (guint)batches;
-        g_auto(Run) longer = run_workload(workload, &once);
+        g_auto(PsRecording) longer = ps_record(workload, &once);
         g_autofree gint64 *starts_ps = g_new0(gint64, workload->microbatches);
         for (guint i = 0; i < longer.ops->len; i++) {
             const PsTraceOp *op = &g_array_index(longer.ops, PsTraceOp, i);
@@ -385,7 +346,7 @@ START_TEST(memory_is_balanced_and_bounded)
     for (guint trial = 0; trial < 100; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, FALSE);
         const PsReplayChoices choices = {.assume = trial % 2 ? "piper" : "real"};
-        g_auto(Run) run = run_workload(workload, &choices);
+        g_auto(PsRecording) run = ps_record(workload, &choices);
         g_autofree double *held = g_new0(double, workload->n_lanes *PS_N_MEMORY);
         g_autofree double *peaks = g_new0(double, workload->n_stages);
         gint64 last_ps = 0;
@@ -423,14 +384,14 @@ END_TEST
 /* ---- honesty ------------------------------------------------------------------------------------
  */
 
-static Run run_for_honesty(const PsWorkload *workload, guint trial)
+static PsRecording run_for_honesty(const PsWorkload *workload, guint trial)
 {
     const PsReplayChoices choices = {
         .resync = trial & 1 ? "amortised" : "batch",
         .communication = trial & 2 ? "serial" : "overlap",
         .flush = trial & 4 ? "none" : "batch",
     };
-    return run_workload(workload, &choices);
+    return ps_record(workload, &choices);
 }
 
 /* Busy time per microbatch within the window, from the rows alone. */
@@ -439,7 +400,7 @@ START_TEST(busy_time_is_that_of_the_trace)
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("busy_time"));
     for (guint trial = 0; trial < 80; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, FALSE);
-        g_auto(Run) run = run_for_honesty(workload, trial);
+        g_auto(PsRecording) run = run_for_honesty(workload, trial);
         const PsReplayResult *result = run.result;
         g_autofree gint64 *busy_ps = g_new0(gint64, workload->n_lanes);
         for (guint i = 0; i < run.ops->len; i++) {
@@ -469,7 +430,7 @@ START_TEST(transfers_are_complete)
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("transfers"));
     for (guint trial = 0; trial < 80; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, FALSE);
-        g_auto(Run) run = run_for_honesty(workload, trial);
+        g_auto(PsRecording) run = run_for_honesty(workload, trial);
         double sent = 0, received = 0, expected_sent = 0, expected_received = 0;
         for (guint i = 0; i < run.ops->len; i++) {
             const PsTraceOp *op = &g_array_index(run.ops, PsTraceOp, i);
@@ -492,8 +453,8 @@ START_TEST(same_rows_every_time)
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("same_rows"));
     for (guint trial = 0; trial < 8; trial++) {
         g_autoptr(PsWorkload) workload = ps_random_workload(rand, FALSE);
-        g_auto(Run) first = run_for_honesty(workload, trial);
-        g_auto(Run) second = run_for_honesty(workload, trial);
+        g_auto(PsRecording) first = run_for_honesty(workload, trial);
+        g_auto(PsRecording) second = run_for_honesty(workload, trial);
         ck_assert_uint_eq(first.ops->len, second.ops->len);
         for (guint i = 0; i < first.ops->len; i++) {
             const PsTraceOp *a = &g_array_index(first.ops, PsTraceOp, i);
@@ -519,7 +480,7 @@ START_TEST(small_batches_do_not_lock)
             }
             ck_assert(ps_workload_finish(workload, NULL));
             for (guint trial = 0; trial < 8; trial++) {
-                g_auto(Run) run = run_for_honesty(workload, trial);
+                g_auto(PsRecording) run = run_for_honesty(workload, trial);
                 ck_assert(run.result->steady);
             }
         }
@@ -549,7 +510,8 @@ static void expect_deadlock(const PsWorkload *workload,
                             gboolean (*next)(const PsLanePosition *, PsStepKind *),
                             const char *message)
 {
-    const PsSchedule schedule = {"test", "", FALSE, 2, next};
+    const PsSchedule schedule = {
+        .name = "test", .weight_versions = 2, .min_chunks = 1, .max_chunks = 1, .next = next};
     PsReplaySettings settings;
     GError *error = NULL;
     ps_replay_settings_init(&settings);

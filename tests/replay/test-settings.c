@@ -50,7 +50,11 @@ static const struct {
      "unknown value \"serail\" of communication (did you mean serial?)"},
     {{.flush = "x"}, "unknown value \"x\" of flush (expected none or batch)"},
     {{.start = "warm-up"}, "unknown value \"warm-up\" of start (expected steady or cold)"},
-    {{.schedule = "gpipe"}, "unknown schedule \"gpipe\" (expected 1f1b or 1f1b-2bw)"},
+    {{.schedule = "gpiep"}, "unknown schedule \"gpiep\" (did you mean gpipe?)"},
+    {{.schedule = "zb-v", .chunks = "3"}, "schedule zb-v has 2 chunks per stage, not 3"},
+    {{.chunks = "2"}, "schedule 1f1b has 1 chunk per stage, not 2"},
+    {{.schedule = "interleaved", .chunks = "two"},
+     "chunks: \"two\": not a whole number (expected a whole number from 1 to 1000000)"},
     {{.schedule = "1f1b", .flush = "none"}, "schedule 1f1b contradicts flush none"},
     {{.schedule = "1f1b-2bw", .flush = "batch"}, "schedule 1f1b-2bw contradicts flush batch"},
 };

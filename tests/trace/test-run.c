@@ -46,7 +46,7 @@ static PsRunSummary *make_summary(void)
         for (guint k = 0; k < PS_N_MEMORY; k++) {
             stage->peak_category_bytes[k] = k + 1;
         }
-        stage->peak_stash_microbatches = 2;
+        stage->peak_stash_microbatches = 2.5;
     }
     return summary;
 }
@@ -95,7 +95,7 @@ static void compare_stages(const PsRunStage *a, const PsRunStage *b)
     ck_assert_double_eq(a->resync_s_per_microbatch, b->resync_s_per_microbatch);
     ck_assert_double_eq(a->bubble_share, b->bubble_share);
     ck_assert_double_eq(a->peak_memory_bytes, b->peak_memory_bytes);
-    ck_assert_uint_eq(a->peak_stash_microbatches, b->peak_stash_microbatches);
+    ck_assert_double_eq(a->peak_stash_microbatches, b->peak_stash_microbatches);
     for (guint k = 0; k < PS_N_MEMORY; k++) {
         ck_assert_double_eq(a->peak_category_bytes[k], b->peak_category_bytes[k]);
     }
@@ -256,7 +256,7 @@ static const struct {
     {SUMMARY, "\"trace_sha256\": \"", "\"trace_sha256\": \"x",
      ": $.trace_sha256: not a SHA-256 (expected 64 hexadecimal digits)"},
     {SUMMARY, "\"bubble_share\": ", "\"bubble_share\": 1e999, \"b\": ",
-     ":59: the number is too large (expected a finite number)"},
+     ":60: the number is too large (expected a finite number)"},
     {SUMMARY, "", NULL, ": cannot read: No such file or directory"},
 };
 

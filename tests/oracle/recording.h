@@ -1,0 +1,17 @@
+/* Replays for tests: a workload run with all its records in memory. */
+#pragma once
+
+#include <glib.h>
+#include "sim/replay/replay.h"
+
+typedef struct {
+    PsReplaySettings settings;
+    PsReplayResult *result;
+    GArray *ops;    /* PsTraceOp */
+    GArray *memory; /* PsTraceMemory */
+} PsRecording;
+
+/* Fails the test where the choices are wrong or the replay does not end. */
+PsRecording ps_record(const PsWorkload *workload, const PsReplayChoices *choices);
+void ps_recording_clear(PsRecording *recording);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsRecording, ps_recording_clear)
