@@ -13,11 +13,17 @@ typedef struct {
     guint choice;
 } State;
 
+/* An item whose cheapest choice is not its smallest too. */
+typedef struct {
+    PsItem item;
+    guint place;   /* among all items */
+    double margin; /* how much its best choice is ahead of the others at the multiplier */
+} OpenItem;
+
 /* Scratch that only grows. Plain arrays: the search inside the search spends its time here. */
 struct PsKnapsack {
     guint item_room, choice_room, state_room;
-    PsItem *open;      /* [item_room]: items whose cheapest choice is not their smallest too */
-    guint *places;     /* [item_room]: where each open item stands among all */
+    OpenItem *open;    /* [item_room] */
     double *suffix;    /* [item_room + 1]: Lagrangian bound on what the items from here on add */
     guint *starts;     /* [item_room + 2]: where the states of so many placed items begin */
     PsHullStep *steps; /* [choice_room] */
@@ -36,7 +42,6 @@ void ps_knapsack_free(PsKnapsack *knapsack)
         return;
     }
     g_free(knapsack->open);
-    g_free(knapsack->places);
     g_free(knapsack->suffix);
     g_free(knapsack->starts);
     g_free(knapsack->steps);
@@ -53,8 +58,7 @@ static void make_room(PsKnapsack *knapsack, const PsItem *items, guint n_items)
     }
     if (n_items > knapsack->item_room) {
         knapsack->item_room = n_items;
-        knapsack->open = g_renew(PsItem, knapsack->open, n_items);
-        knapsack->places = g_renew(guint, knapsack->places, n_items);
+        knapsack->open = g_renew(OpenItem, knapsack->open, n_items);
         knapsack->suffix = g_renew(double, knapsack->suffix, n_items + 1);
         knapsack->starts = g_renew(guint, knapsack->starts, n_items + 2);
     }
@@ -138,26 +142,52 @@ void ps_hull_sort(PsHullStep *steps, guint n)
     qsort(steps, n, sizeof *steps, compare_steps);
 }
 
+/* Completes the choice before the step that would make it fit by the cheapest single step that
+ * does, then takes back the dearest step that the memory left over allows. Only steps next in their
+ * item's order count, so what comes out can be chosen. */
+static gint64 round_up(const PsKnapsack *knapsack, guint n_steps, guint n_taken, gint64 cost,
+                       gint64 memory, gint64 budget)
+{
+    const guint *taken = knapsack->cursors; /* steps of each item */
+    const PsHullStep *chosen = NULL;
+    for (guint i = n_taken; i < n_steps; i++) {
+        const PsHullStep *step = &knapsack->steps[i];
+        if (step->order == taken[step->item] && memory - step->memory <= budget &&
+            (chosen == NULL || step->cost < chosen->cost)) {
+            chosen = step;
+        }
+    }
+    gint64 left = budget - (memory - chosen->memory), regained = 0;
+    for (guint i = 0; i < n_taken; i++) {
+        const PsHullStep *step = &knapsack->steps[i];
+        if (step->order + 1 == taken[step->item] && step->item != chosen->item &&
+            step->memory <= left) {
+            regained = MAX(regained, step->cost);
+        }
+    }
+    return cost + chosen->cost - regained;
+}
+
 /* Walks down the hulls from the cheapest choices, flattest step first, until the budget is met.
  * Returns the slope of the last step: the multiplier of the linear relaxation. *upper is the cost
- * of the feasible choice reached. */
-static double relax(PsKnapsack *knapsack, const PsItem *items, guint n_items, gint64 cost,
-                    gint64 memory, gint64 budget, gint64 *upper)
+ * of a feasible choice near it. */
+static double relax(PsKnapsack *knapsack, guint n_items, gint64 cost, gint64 memory, gint64 budget,
+                    gint64 *upper)
 {
-    guint n_steps = 0;
+    guint n_steps = 0, n_taken = 0;
     for (guint i = 0; i < n_items; i++) {
-        n_steps = ps_hull_steps(knapsack->steps, n_steps, &items[i], i);
+        n_steps = ps_hull_steps(knapsack->steps, n_steps, &knapsack->open[i].item, i);
+        knapsack->cursors[i] = 0;
     }
     ps_hull_sort(knapsack->steps, n_steps);
-    double slope = 0;
-    for (guint i = 0; i < n_steps && memory > budget; i++) {
-        const PsHullStep *step = &knapsack->steps[i];
+    while (memory - knapsack->steps[n_taken].memory > budget) {
+        const PsHullStep *step = &knapsack->steps[n_taken++];
         cost += step->cost;
         memory -= step->memory;
-        slope = step->slope;
+        knapsack->cursors[step->item]++;
     }
-    *upper = cost;
-    return slope;
+    *upper = round_up(knapsack, n_steps, n_taken, cost, memory, budget);
+    return knapsack->steps[n_taken].slope;
 }
 
 static double reduced_cost(const PsItem *item, double multiplier)
@@ -168,6 +198,33 @@ static double reduced_cost(const PsItem *item, double multiplier)
             MIN(best, (double)item->choices[i].cost + multiplier * (double)item->choices[i].memory);
     }
     return best;
+}
+
+static int compare_margins(const void *a, const void *b)
+{
+    const OpenItem *x = a, *y = b;
+    if (x->margin != y->margin) {
+        return x->margin > y->margin ? -1 : 1;
+    }
+    return x->place < y->place ? -1 : 1;
+}
+
+/* Puts items whose best choice is far ahead first: the lists of states then stay short until the
+ * few items are left that are in doubt. */
+static void decided_first(PsKnapsack *knapsack, guint n_items, double multiplier)
+{
+    for (guint i = 0; i < n_items; i++) {
+        OpenItem *open = &knapsack->open[i];
+        double best = INFINITY, second = INFINITY;
+        for (guint c = 0; c < open->item.n_choices; c++) {
+            double cost = (double)open->item.choices[c].cost +
+                          multiplier * (double)open->item.choices[c].memory;
+            second = MIN(second, MAX(best, cost));
+            best = MIN(best, cost);
+        }
+        open->margin = second - best;
+    }
+    qsort(knapsack->open, n_items, sizeof *knapsack->open, compare_margins);
 }
 
 /* The next candidate in order of (memory, cost) among the previous states joined with each choice.
@@ -229,19 +286,19 @@ static void trace_choices(const PsKnapsack *knapsack, guint n_items, guint last,
 {
     for (guint i = n_items; i > 0; i--) {
         const State *state = &knapsack->states[knapsack->starts[i] + last];
-        chosen[knapsack->places[i - 1]] = state->choice;
+        chosen[knapsack->open[i - 1].place] = state->choice;
         last = state->parent;
     }
 }
 
 /* Dynamic programming over lists of undominated states, kept short by the Lagrangian bound. */
-static gint64 search(PsKnapsack *knapsack, const PsItem *items, guint n_items, gint64 budget,
-                     double multiplier, gint64 upper, guint *chosen)
+static gint64 search(PsKnapsack *knapsack, guint n_items, gint64 budget, double multiplier,
+                     gint64 upper, guint *chosen)
 {
     double *suffix = knapsack->suffix;
     suffix[n_items] = 0;
     for (guint i = n_items; i > 0; i--) {
-        suffix[i - 1] = suffix[i] + reduced_cost(&items[i - 1], multiplier);
+        suffix[i - 1] = suffix[i] + reduced_cost(&knapsack->open[i - 1].item, multiplier);
     }
     /* The slack covers the rounding of the bound; it only ever keeps a state too many. */
     double at_budget = (double)upper + multiplier * (double)budget;
@@ -252,7 +309,7 @@ static gint64 search(PsKnapsack *knapsack, const PsItem *items, guint n_items, g
     knapsack->starts[0] = 0;
     guint end = 1;
     for (guint i = 0; i < n_items; i++) {
-        end = place_item(knapsack, &items[i], i, end, &pruning);
+        end = place_item(knapsack, &knapsack->open[i].item, i, end, &pruning);
     }
     guint start = knapsack->starts[n_items], last = end - 1; /* costs fall along a list */
     g_assert(last >= start);
@@ -283,8 +340,7 @@ static Start take_cheapest(PsKnapsack *knapsack, const PsItem *items, guint n_it
         if (least < choice->memory) {
             start.open_cost += choice->cost;
             start.open_memory += choice->memory;
-            knapsack->open[start.n_open] = items[i];
-            knapsack->places[start.n_open++] = i;
+            knapsack->open[start.n_open++] = (OpenItem){items[i], i, 0};
         }
         if (chosen != NULL) {
             chosen[i] = best;
@@ -306,8 +362,9 @@ gint64 ps_knapsack_solve(PsKnapsack *knapsack, const PsItem *items, guint n_item
     }
     gint64 open_budget = budget - (start.memory - start.open_memory);
     gint64 upper;
-    double multiplier = relax(knapsack, knapsack->open, start.n_open, start.open_cost,
-                              start.open_memory, open_budget, &upper);
+    double multiplier =
+        relax(knapsack, start.n_open, start.open_cost, start.open_memory, open_budget, &upper);
+    decided_first(knapsack, start.n_open, multiplier);
     return start.cost - start.open_cost +
-           search(knapsack, knapsack->open, start.n_open, open_budget, multiplier, upper, chosen);
+           search(knapsack, start.n_open, open_budget, multiplier, upper, chosen);
 }
