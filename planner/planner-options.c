@@ -11,7 +11,7 @@ GOptionEntry *ps_planner_entries(PsPlannerChoices *choices)
         {"degrees", 0, 0, G_OPTION_ARG_STRING, &choices->degrees,
          "Data-parallel degrees (default any)", "any|nested|uniform"},
         {"forbid", 0, 0, G_OPTION_ARG_STRING_ARRAY, &choices->forbid,
-         "data-parallel, tensor-parallel or recompute", "WHAT"},
+         "data-parallel, tensor-parallel or recompute; may be given again", "WHAT"},
         {"recompute", 0, 0, G_OPTION_ARG_STRING, &choices->recompute,
          "per-layer (default), all-or-none, all, none", "HOW"},
         G_OPTION_ENTRY_NULL,

@@ -24,7 +24,8 @@ const PsCommand ps_command_plot = {
         "finds bandwidth_bytes_per_s.\n\n"
         "Examples:\n"
         "  pipersim plot run -o gantt.svg --from 1.5s --to 1.6s --stages 0-3,7\n"
-        "  pipersim plot sweep.csv --x bandwidth --y replayed_tps --series memory -o chart.pdf\n",
+        "  pipersim plot sweep.csv --x bandwidth --y replayed_tps --series memory \\\n"
+        "      -o chart.pdf\n",
     .run = run,
 };
 

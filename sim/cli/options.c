@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/base/suggest.h"
+#include "sim/base/table.h"
 
 /* The long names of all entries, for suggestions. Borrowed strings; caller frees the list. */
 static const char **long_names(const GOptionEntry *const *groups)
@@ -51,18 +52,56 @@ static gboolean check_positional(const PsCommand *command, guint n, guint min, g
     return FALSE;
 }
 
+/* "  --option=ARG      what it does", with what it does wrapped beside the option. */
+static void print_option(PsOutput *output, const char *line)
+{
+    const char *gap = strstr(line + 2, "  ");
+    gsize column = gap != NULL ? (gsize)(gap - line) + strspn(gap, " ") : 0;
+    if (column == 0 || column > PS_TABLE_WIDTH / 2 || line[column] == '\0') {
+        ps_output_printf(output, "%s\n", line);
+        return;
+    }
+    g_autofree char *wrapped = ps_wrap(line + column, PS_TABLE_WIDTH - (guint)column);
+    g_auto(GStrv) pieces = g_strsplit(wrapped, "\n", -1);
+    ps_output_printf(output, "%.*s%s\n", (int)column, line, pieces[0]);
+    for (char **piece = pieces + 1; *piece != NULL; piece++) {
+        ps_output_printf(output, "%*s%s\n", (int)column, "", *piece);
+    }
+}
+
+/* Paragraphs of running text are wrapped anew; those with indented lines are left as they are. */
+static void print_details(PsOutput *output, const char *details)
+{
+    g_auto(GStrv) paragraphs = g_strsplit(details, "\n\n", -1);
+    for (char **paragraph = paragraphs; *paragraph != NULL; paragraph++) {
+        g_strchomp(*paragraph);
+        gboolean as_it_is = **paragraph == ' ' || strstr(*paragraph, "\n ") != NULL;
+        g_autofree char *wrapped =
+            as_it_is ? g_strdup(*paragraph)
+                     : ps_wrap(g_strdelimit(*paragraph, "\n", ' '), PS_TABLE_WIDTH);
+        ps_output_printf(output, "\n%s\n", wrapped);
+    }
+}
+
 static gboolean print_help(const PsCommand *command, GOptionContext *context, GError **error)
 {
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {
         return FALSE;
     }
-    /* GLib's own usage paragraph would name the program wrongly: it ends at the first blank line.
-     */
+    ps_output_printf(output, "Usage: pipersim %s %s\n", command->name, command->usage);
+    g_autofree char *summary = g_strdup(command->summary);
+    summary[0] = g_ascii_toupper(summary[0]);
+    ps_output_printf(output, "%s.\n\nOptions:\n", summary);
+    /* GLib's own usage paragraph would name the program wrongly; the options come after it. */
     g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
-    const char *options = strstr(g_strchomp(text), "\n\n");
-    ps_output_printf(output, "pipersim %s %s: %s%s\n\n%s", command->name, command->usage,
-                     command->summary, options, command->details);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line != NULL; line++) {
+        if (g_str_has_prefix(*line, "  -")) {
+            print_option(output, *line);
+        }
+    }
+    print_details(output, command->details);
     return ps_output_commit(output, error);
 }
 

@@ -25,8 +25,8 @@ const PsCommand ps_command_replay = {
         "stage to stage), chunks (for schedules with several per stage).\n\n"
         "Examples:\n"
         "  pipersim replay plan.json --assume piper -o run\n"
-        "  pipersim replay --schedule zb-h1 --synthetic \"stages=8 microbatches=24 forward=18.5ms\n"
-        "      backward=18.1ms weight=9.3ms hop=0.6ms\"\n",
+        "  pipersim replay --schedule zb-h1 --synthetic \\\n"
+        "      \"stages=8 microbatches=24 forward=18ms backward=18ms weight=9ms\"\n",
     .run = run,
 };
 
