@@ -67,6 +67,64 @@ START_TEST(agrees_with_an_independent_replay)
 }
 END_TEST
 
+/* Degrees forced into a class whose estimate a run reaches, and left free: then a run is never
+ * faster than the estimate. */
+static const struct {
+    PsDegrees degrees;
+    PsInFlight in_flight;
+    gboolean exact;
+} classes[] = {
+    {PS_DEGREES_NESTED, PS_IN_FLIGHT_PIPER, TRUE},
+    {PS_DEGREES_UNIFORM, PS_IN_FLIGHT_PIPER, TRUE},
+    {PS_DEGREES_ANY, PS_IN_FLIGHT_SUFFICIENT, TRUE},
+    {PS_DEGREES_ANY, PS_IN_FLIGHT_PIPER, FALSE},
+};
+
+static void replay_class(const PsProfile *profile, guint devices, double memory_gib, guint class)
+{
+    PsSetting setting = {devices, memory_gib * 0x1p30, 25 * 0x1p30, 240, classes[class].in_flight};
+    PsPlannerOptions options = {.degrees = classes[class].degrees};
+    PsReplaySettings settings = settings_for("piper");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRehearsal) rehearsal =
+        ps_rehearse(profile, &setting, &options, &settings, NULL, 1e-9, &error);
+    if (rehearsal == NULL) {
+        ck_assert_int_eq(error->code, PS_ERROR_NEGATIVE); /* nothing fits */
+        return;
+    }
+    const PsCheck *check = rehearsal->check;
+    ck_assert_msg(check->relative_error > -1e-9 &&
+                      (!classes[class].exact || check->relative_error < 1e-9),
+                  "%s, %u devices, class %u: off by %g", profile->path, devices, class,
+                  check->relative_error);
+    ck_assert_int_eq(check->exact, classes[class].exact || ps_plan_is_nested(rehearsal->plan));
+}
+
+START_TEST(plans_of_real_profiles_replay_at_their_estimate)
+{
+    static const struct {
+        const char *name, *unit;
+        double memory_gib;
+    } profiles[] = {{"bert32-a100", "s", 8}, {"bert48-a100", "s", 16}, {"resnet50-v100", "ms", 4}};
+    static const guint devices[] = {1, 4, 8, 24, 32, 60};
+    for (guint i = 0; i < G_N_ELEMENTS(profiles); i++) {
+        g_autofree char *name = g_strdup_printf("profiles/%s.json", profiles[i].name);
+        const char *path = ps_test_data(name);
+        if (path == NULL) {
+            return;
+        }
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsProfile) profile = ps_profile_load(path, profiles[i].unit, &error);
+        ps_assert_no_error(error);
+        for (guint j = 0; j < G_N_ELEMENTS(devices); j++) {
+            for (guint class = 0; class < G_N_ELEMENTS(classes); class ++) {
+                replay_class(profile, devices[j], profiles[i].memory_gib, class);
+            }
+        }
+    }
+}
+END_TEST
+
 /* ---- a second road through trace.csv -------------------------------------------------------- */
 
 /* What a reader who only has the CSV text can tell; nothing is shared with the program. */
@@ -433,5 +491,7 @@ START_TEST(judges_by_tolerance_and_memory)
 }
 END_TEST
 
-PS_TEST_MAIN("check", agrees_with_an_independent_replay, traces_are_honest, refuses_a_changed_row,
-             refuses_records_that_cannot_be_true, judges_by_tolerance_and_memory)
+PS_TEST_MAIN("check", agrees_with_an_independent_replay,
+             plans_of_real_profiles_replay_at_their_estimate, traces_are_honest,
+             refuses_a_changed_row, refuses_records_that_cannot_be_true,
+             judges_by_tolerance_and_memory)
