@@ -39,9 +39,26 @@ static PsSearch *search_for(const PsPlanning *planning, PsDegrees degrees)
     return ps_search_new(planning->costs, planning->downsets, planning->solver, degrees);
 }
 
+static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
+{
+    const PsCosts *costs = planning->costs;
+    guint shape = 0;
+    for (guint i = layout->n_stages; i-- > 0 && shape != PS_NO_SHAPE;) {
+        guint divisor = 0;
+        while (costs->divisors[divisor] != layout->runs[i].data_parallel) {
+            divisor++;
+        }
+        shape = ps_degrees_next(PS_DEGREES_NESTED, shape, costs->divisors, divisor);
+    }
+    return shape != PS_NO_SHAPE;
+}
+
 /* The nested layout of the same load, if there is one. */
 static PsLayout *prefer_nested(const PsPlanning *planning, PsLayout *layout)
 {
+    if (is_nested(planning, layout)) {
+        return layout; /* the best of all by the same order */
+    }
     g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
     PsLayout *nested = ps_search_within(search, NULL, ps_layout_load(layout), TRUE);
     if (nested == NULL) {
