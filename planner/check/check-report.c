@@ -24,7 +24,7 @@ static const PsColumn wide_columns[] = {
 static const PsColumn tall_columns[] = {
     {"stage", "stage", TRUE},   {"side", "", FALSE},           {"compute", "compute", TRUE},
     {"edge", "edge", TRUE},     {"resync", "resync", TRUE},    {"total", "total", TRUE},
-    {"memory", "memory", TRUE}, {"busy", "busy stream", TRUE}, {"bubble", "bubble", TRUE},
+    {"memory", "memory", TRUE}, {"busy", "busy", TRUE}, {"bubble", "bubble", TRUE},
 };
 
 static void add_wide(PsTable *table, const PsCheckFigures *figures)
