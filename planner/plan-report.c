@@ -16,7 +16,7 @@ static const PsColumn columns[] = {
     {"tps_s", "total", TRUE},
     {"memory_bytes", "memory", TRUE},
     {"memory_share", "of M", TRUE},
-    {"layers", "layers (recomputed)", FALSE},
+    {"layers", "layers (recomp.)", FALSE},
     {"recomputed_layers", NULL, FALSE},
 };
 /* People see the recomputed layers in brackets behind the layers, scripts in a column. */
@@ -51,7 +51,7 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
     g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
     g_autofree char *name = g_path_get_basename(profile->path);
-    ps_output_printf(output, "%s: %u layers; %u devices of %s at %s; N = %u microbatches\n", name,
+    ps_output_printf(output, "%s: %u layers; %u devices of %s at %s; N = %u\n", name,
                      profile->n_layers, setting->devices, memory, bandwidth, setting->microbatches);
     ps_output_printf(output,
                      "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
