@@ -16,7 +16,7 @@ static const PsColumn columns[] = {
     {"tps_s", "total", TRUE},
     {"memory_bytes", "memory", TRUE},
     {"memory_share", "of M", TRUE},
-    {"layers", "layers (recomp.)", FALSE},
+    {"layers", "layers (redone)", FALSE},
     {"recomputed_layers", NULL, FALSE},
 };
 /* People see the recomputed layers in brackets behind the layers, scripts in a column. */

@@ -48,7 +48,7 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
     if (summary->steady) {
         ps_output_printf(output,
                          "Steady: repeats exactly every %" G_GINT64_FORMAT " microbatches, proven "
-                         "after %" G_GINT64_FORMAT "; %.4g batches replayed\n",
+                         "after %" G_GINT64_FORMAT "\n(%.4g batches were replayed)\n",
                          summary->window_microbatches, summary->steady_after_microbatches, batches);
     } else if (g_str_equal(start, "cold")) {
         ps_output_printf(output,
@@ -57,8 +57,8 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
                          summary->window_microbatches);
     } else {
         ps_output_printf(output,
-                         "No exact period found in %.4g batches: TPS is the average of the last "
-                         "%" G_GINT64_FORMAT " microbatches measured\n",
+                         "No exact period found in %.4g batches: TPS is the average of "
+                         "the last %" G_GINT64_FORMAT "\nmicrobatches measured\n",
                          batches, summary->window_microbatches);
     }
 }
