@@ -131,10 +131,12 @@ PsCertificate *ps_certify(const PsProfile *profile, const PsSetting *setting,
     if (!add_top(certificate, profile, setting, options, n, error)) {
         return NULL;
     }
-    /* Either class may be too narrow for the memory there is. */
-    gboolean known = any_nested(certificate);
-    if ((!known && !add_top(certificate, profile, setting, &nested, 1, NULL)) ||
-        !add_top(certificate, profile, &sufficient, options, 1, NULL)) {
+    /* Where the best estimate is a nested plan's, nothing can be faster. Else either class may be
+     * too narrow for the memory there is. */
+    const PsCertified *best = certificate->candidates->pdata[0];
+    if (!ps_plan_is_replayable(best->plan) &&
+        ((!any_nested(certificate) && !add_top(certificate, profile, setting, &nested, 1, NULL)) ||
+         !add_top(certificate, profile, &sufficient, options, 1, NULL))) {
         ps_note(
             "not all classes of plans that are sure to reach their estimate have one that fits");
     }

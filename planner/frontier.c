@@ -84,9 +84,12 @@ PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *settin
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     g_autoptr(PsSearch) search =
         ps_search_new(planning->costs, planning->downsets, planning->solver, options->degrees);
-    gint64 load = (gint64)(tps_s / planning->costs->time_quantum_s);
-    g_autoptr(PsLayout) layout =
-        ps_search_within(search, NULL, (PsThreshold){load, 1, FALSE}, TRUE);
+    double load = tps_s / planning->costs->time_quantum_s;
+    PsThreshold target = PS_NO_THRESHOLD;
+    if (load < (double)target.numerator) {
+        target.numerator = (gint64)load;
+    }
+    g_autoptr(PsLayout) layout = ps_search_within(search, NULL, target, TRUE);
     if (layout != NULL) {
         PsPlan *plan = ps_planning_plan(planning, layout);
         plan->optimal = FALSE; /* in devices, not in TPS */
@@ -96,11 +99,9 @@ PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *settin
     if (best != NULL) {
         g_autoptr(PsPlan) plan = ps_planning_plan(planning, best);
         g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
-        g_autofree char *wanted = ps_quantity_format(PS_SECONDS, tps_s);
-        g_autofree char *reached = ps_quantity_format(PS_SECONDS, estimate->tps_s);
         ps_error(error, PS_ERROR_NEGATIVE,
-                 "%s: no plan on %u devices reaches a TPS of %s: the best is %s", profile->path,
-                 setting->devices, wanted, reached);
+                 "%s: no plan on %u devices reaches a TPS of %.10g s: the best is %.10g s",
+                 profile->path, setting->devices, tps_s, estimate->tps_s);
     }
     return NULL;
 }

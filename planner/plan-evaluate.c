@@ -90,7 +90,7 @@ static void print_distance(const Verdict *verdict, PsOutput *output)
     if (verdict->best_nested_tps_s != verdict->best_tps_s) {
         g_string_append_printf(text, ", the best with nested degrees %s", nested);
     }
-    if (verdict->estimate != NULL) {
+    if (verdict->estimate != NULL && is_legal(verdict)) {
         g_string_append_printf(text, ", this one %s: %.3f times the best", own,
                                tps_s(verdict) / verdict->best_tps_s);
     }

@@ -78,6 +78,20 @@ static gboolean find(const char *name, guint *index, GError **error)
     return FALSE;
 }
 
+/* Rows without a single plan are an answer, and it is no. */
+static gboolean any_fits(const GPtrArray *points, const PsPlanRequest *request, GError **error)
+{
+    for (guint i = 0; i < points->len; i++) {
+        const PsFrontierPoint *point = points->pdata[i];
+        if (point->plan != NULL || point->least_memory_bytes > 0) {
+            return TRUE;
+        }
+    }
+    ps_error(error, PS_ERROR_NEGATIVE, "%s: no plan fits up to %u devices (plan says why)",
+             request->profile->path, points->len);
+    return FALSE;
+}
+
 static gboolean run(const PsPlanRequest *request, GError **error)
 {
     guint i;
@@ -100,7 +114,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         frontiers[i].add_row(table, request, points->pdata[row]);
     }
     ps_table_print(table, request->format, output);
-    return ps_output_commit(output, error);
+    return ps_output_commit(output, error) && any_fits(points, request, error);
 }
 
 const PsPlanMode ps_plan_mode_frontier = {

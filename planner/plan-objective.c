@@ -42,6 +42,11 @@ static gboolean devices(const PsPlanRequest *request, GError **error)
         g_prefix_error(error, "--tps: ");
         return FALSE;
     }
+    if (tps_s <= 0) {
+        ps_error(error, PS_ERROR_USAGE, "--tps: '%s' is nothing (expected more than 0)",
+                 request->tps);
+        return FALSE;
+    }
     g_autoptr(PsPlan) plan = ps_fewest_devices_plan(request->profile, &request->setting,
                                                     &request->options, tps_s, error);
     return plan != NULL &&

@@ -5,10 +5,10 @@
 static void build(const PsTeam *team, PsPhases *phases)
 {
     guint n = team->n_ranks;
-    ps_phases_next(phases, 1);
     for (guint k = 1; k < n; k++) {
+        ps_phases_next(phases, 1); /* the next distance begins when all have done this one */
         for (guint i = 0; i < n; i++) {
-            ps_phases_send(phases, k - 1, i, (i + k) % n, team->bytes / n);
+            ps_phases_send(phases, 0, i, (i + k) % n, team->bytes / n);
         }
     }
 }

@@ -37,6 +37,26 @@ static void print_stages(const PsRunSummary *summary, PsFormat format, PsOutput 
     ps_table_print(table, format, output);
 }
 
+/* The times of a run that no device could hold are true of nothing. */
+static void print_overflow(const PsRunSummary *summary, PsOutput *output)
+{
+    guint fullest = 0;
+    for (guint i = 1; i < summary->n_stages; i++) {
+        if (summary->stages[i].peak_memory_bytes > summary->stages[fullest].peak_memory_bytes) {
+            fullest = i;
+        }
+    }
+    double peak_bytes = summary->stages[fullest].peak_memory_bytes;
+    if (peak_bytes <= summary->setting.memory_bytes * (1 + 1e-9)) {
+        return;
+    }
+    g_autofree char *peak = ps_quantity_format(PS_BYTES, peak_bytes);
+    g_autofree char *has = ps_quantity_format(PS_BYTES, summary->setting.memory_bytes);
+    ps_output_printf(output,
+                     "Out of memory: stage %u peaks at %s of %s (--enforce-memory tells when)\n",
+                     fullest, peak, has);
+}
+
 static void print_totals(const PsRunSummary *summary, PsOutput *output)
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, summary->tps_s);
@@ -61,6 +81,7 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
                          "the last %" G_GINT64_FORMAT "\nmicrobatches measured\n",
                          batches, summary->window_microbatches);
     }
+    print_overflow(summary, output);
 }
 
 void ps_run_report(const PsRunSummary *summary, PsFormat format, PsOutput *output)
@@ -88,15 +109,18 @@ static const PsColumn synthetic_columns[] = {
 static void print_synthetic(const PsRunSummary *summary, double bubble_rate, PsFormat format,
                             PsOutput *output)
 {
-    g_autoptr(GString) stashes = g_string_new(NULL);
+    g_autoptr(GString) shown = g_string_new(NULL);
+    g_autoptr(GString) exact = g_string_new(NULL);
     for (guint i = 0; i < summary->n_stages; i++) {
-        g_autofree char *stash = ps_double_format(summary->stages[i].peak_stash_microbatches);
-        g_string_append_printf(stashes, "%s%s", i > 0 ? " " : "", stash);
+        double stash = summary->stages[i].peak_stash_microbatches;
+        g_autofree char *text = ps_double_format(stash);
+        g_string_append_printf(shown, "%s%.4g", i > 0 ? " " : "", stash);
+        g_string_append_printf(exact, "%s%s", i > 0 ? " " : "", text);
     }
     g_autoptr(PsTable) table = ps_table_new(synthetic_columns, G_N_ELEMENTS(synthetic_columns));
     quantity_cell(table, PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
     ps_table_double(table, "%.2f%%", 100 * bubble_rate, bubble_rate);
-    ps_table_cell(table, stashes->str, NULL);
+    ps_table_cell(table, shown->str, exact->str);
     ps_table_print(table, format, output);
 }
 

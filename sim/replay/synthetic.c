@@ -1,5 +1,6 @@
 #include "sim/replay/synthetic.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/error.h"
@@ -196,5 +197,7 @@ double ps_synthetic_bubble_rate(const PsSynthetic *synthetic, const PsRunSummary
 {
     double makespan_s = ps_ps_to_seconds(summary->makespan_ps);
     double work_s = synthetic->workload->microbatches * synthetic->work_s;
-    return (makespan_s - work_s) / makespan_s;
+    /* Less than the clock can tell is the rounding of the parts. */
+    double idle_s = makespan_s - work_s;
+    return fabs(idle_s) < 1e-12 ? 0 : idle_s / makespan_s;
 }
