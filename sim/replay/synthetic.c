@@ -10,6 +10,8 @@
 
 #define MOST_STAGES 100000
 #define MOST_MICROBATCHES 100000000
+/* Forwards in all: a replay takes some 300 ns for one and its backward. */
+#define MOST_FORWARDS 1000000000
 
 enum { STAGES, MICROBATCHES, FORWARD, BACKWARD, WEIGHT, HOP, CHUNKS, N_FIELDS };
 
@@ -131,6 +133,18 @@ static PsWorkload *make_workload(const Line *line, GError **error)
     return g_steal_pointer(&workload);
 }
 
+static gboolean within_reason(const PsWorkload *workload, guint chunks, GError **error)
+{
+    double forwards = (double)workload->n_stages * workload->microbatches * chunks;
+    if (forwards > MOST_FORWARDS) {
+        ps_error(error, PS_ERROR_USAGE,
+                 "stages, microbatches and chunks make %.3g forwards (expected at most %d)",
+                 forwards, MOST_FORWARDS);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 PsSynthetic *ps_synthetic_parse(const char *text, PsReplaySettings *settings, GError **error)
 {
     Line line = {0};
@@ -138,6 +152,9 @@ PsSynthetic *ps_synthetic_parse(const char *text, PsReplaySettings *settings, GE
     PsWorkload *workload = NULL;
     if (parse_line(&line, text, &cause) && apply_chunks(&line, settings, &cause)) {
         workload = make_workload(&line, &cause);
+    }
+    if (workload != NULL && !within_reason(workload, settings->chunks, &cause)) {
+        g_clear_pointer(&workload, ps_workload_free);
     }
     if (workload == NULL) {
         ps_error(error, PS_ERROR_USAGE, "--synthetic: %s", cause->message);

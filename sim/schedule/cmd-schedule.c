@@ -3,6 +3,8 @@
 #include "sim/cli/options.h"
 #include "sim/schedule/schedule-csv.h"
 
+#define MOST_CELLS 100000000 /* forwards in a file: a gigabyte of text */
+
 static gboolean run(int argc, char **argv, GError **error);
 
 const PsCommand ps_command_schedule = {
@@ -104,6 +106,13 @@ static gboolean write_schedule(const Options *options, const PsSchedule *schedul
         return FALSE;
     }
     if (!ps_schedule_check_chunks(schedule, (guint)chunks, error)) {
+        return FALSE;
+    }
+    double cells = (double)n_stages * batch * (double)chunks;
+    if (cells > MOST_CELLS) {
+        ps_error(error, PS_ERROR_USAGE,
+                 "stages, microbatches and chunks make %.3g forwards (expected at most %d)", cells,
+                 MOST_CELLS);
         return FALSE;
     }
     const char *path = options->output != NULL ? options->output : "-";
