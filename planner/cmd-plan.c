@@ -56,6 +56,9 @@ gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, const
     if ((output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
+    if (claim == NULL && plan->optimal) {
+        claim = ps_planner_claim(&request->options);
+    }
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);
     ps_plan_report(plan, request->profile, estimate, claim, request->format, output);
     return ps_output_commit(output, error);

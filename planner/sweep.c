@@ -73,7 +73,9 @@ void ps_sweep_clear(PsSweep *sweep)
 static void write_header(PsCsvWriter *writer)
 {
     static const char *const before[] = {
-        "profile", "devices", "memory_bytes", "bandwidth_bytes_per_s", "microbatches", "schedule"};
+        "profile",      "time_unit_s", "devices", "memory_bytes", "bandwidth_bytes_per_s",
+        "microbatches", "in_flight",   "degrees", "forbid",       "recompute",
+        "schedule",     "chunks"};
     static const char *const after[] = {"status",        "reason",           "stages",
                                         "data_parallel", "tensor_parallel",  "devices_used",
                                         "nested",        "estimate_tps_s",   "replayed_tps_s",
@@ -112,21 +114,37 @@ static void write_results(PsCsvWriter *writer, const PsSweepPoint *point)
     ps_csv_double(writer, point->peak_memory_bytes);
 }
 
+/* Column by column as in the header, up to the results. */
+static void write_settings(PsCsvWriter *writer, const PsSweep *sweep, const PsSetting *setting)
+{
+    const PsRestrictions *restrictions = &sweep->planner->restrictions;
+    const char *forbidden[] = {restrictions->forbid_data_parallel ? "data-parallel" : "",
+                               restrictions->forbid_tensor_parallel ? "tensor-parallel" : "", NULL};
+    g_autofree char *forbid = g_strjoinv(" ", (char **)forbidden);
+    ps_csv_text(writer, sweep->profile->path);
+    ps_csv_double(writer, sweep->profile->time_unit_s);
+    ps_csv_int(writer, setting->devices);
+    ps_csv_double(writer, setting->memory_bytes);
+    ps_csv_double(writer, setting->bandwidth_bytes_per_s);
+    ps_csv_int(writer, setting->microbatches);
+    ps_csv_text(writer, ps_in_flight_names[setting->in_flight]);
+    ps_csv_text(writer, ps_degrees_names[sweep->planner->degrees]);
+    ps_csv_text(writer, g_strstrip(forbid));
+    ps_csv_text(writer, ps_recompute_names[restrictions->recompute]);
+    ps_csv_text(writer, ps_replay_settings_get(sweep->replay, "schedule"));
+    ps_csv_int(writer, sweep->replay->chunks);
+    for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
+        ps_csv_text(writer, ps_replay_settings_get(sweep->replay, one->name));
+    }
+}
+
 void ps_sweep_write(const PsSweep *sweep, PsOutput *output)
 {
     g_autoptr(PsCsvWriter) writer = ps_csv_writer_new(output);
     write_header(writer);
     for (guint i = 0; i < sweep->n_points; i++) {
         const PsSweepPoint *point = &sweep->points[i];
-        ps_csv_text(writer, sweep->profile->path);
-        ps_csv_int(writer, point->setting.devices);
-        ps_csv_double(writer, point->setting.memory_bytes);
-        ps_csv_double(writer, point->setting.bandwidth_bytes_per_s);
-        ps_csv_int(writer, point->setting.microbatches);
-        ps_csv_text(writer, ps_replay_settings_get(sweep->replay, "schedule"));
-        for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
-            ps_csv_text(writer, ps_replay_settings_get(sweep->replay, one->name));
-        }
+        write_settings(writer, sweep, &point->setting);
         write_results(writer, point);
         ps_csv_end_row(writer);
     }
