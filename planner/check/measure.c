@@ -213,28 +213,47 @@ static gboolean read_completions(Reader *reader, GError **error)
     return TRUE;
 }
 
+/* What a lane holds, by category, and since when. */
+typedef struct {
+    gint64 since_ps;
+    double bytes[PS_N_MEMORY];
+} Held;
+
+static void note_peak(Reader *reader, guint stage, const Held *held)
+{
+    double total = 0;
+    for (guint category = 0; category < PS_N_MEMORY; category++) {
+        total += held->bytes[category];
+    }
+    double *peak = &reader->measure->stages[stage].peak_memory_bytes;
+    *peak = MAX(*peak, total);
+}
+
+/* A lane's rows of one instant say together what it holds from then on. */
 static gboolean read_memory(Reader *reader, GError **error)
 {
-    g_autofree double *held = g_new0(double, reader->n_lanes *PS_N_MEMORY);
-    g_autofree gint64 *times = g_new0(gint64, reader->n_lanes);
+    g_autofree Held *lanes = g_new0(Held, reader->n_lanes);
     for (guint i = 0; i < reader->run->memory->len; i++) {
         const PsTraceMemory *change = &g_array_index(reader->run->memory, PsTraceMemory, i);
-        if (change->bytes < 0 || change->time_ps < times[change->lane]) {
+        Held *held = &lanes[change->lane];
+        if (change->bytes < 0 || change->time_ps < held->since_ps) {
             fail(reader, "memory.csv", i, error,
                  "lane %u holds %.0f bytes after an earlier row (expected at least 0, in order of "
                  "time)",
                  change->lane, change->bytes);
             return FALSE;
         }
-        times[change->lane] = change->time_ps;
-        double *lane = held + change->lane * PS_N_MEMORY;
-        lane[change->category] = change->bytes;
-        double total = 0;
-        for (guint category = 0; category < PS_N_MEMORY; category++) {
-            total += lane[category];
+        if (change->time_ps > held->since_ps) {
+            note_peak(reader, change->stage, held);
+            held->since_ps = change->time_ps;
         }
-        double *peak = &reader->measure->stages[change->stage].peak_memory_bytes;
-        *peak = MAX(*peak, total);
+        held->bytes[change->category] = change->bytes;
+    }
+    for (guint stage = 0; stage < reader->measure->n_stages; stage++) {
+        const PsRunStage *place = &reader->run->summary->stages[stage];
+        for (guint replica = 0; replica < place->data_parallel; replica++) {
+            note_peak(reader, stage, &lanes[place->first_lane + replica]);
+        }
     }
     return TRUE;
 }

@@ -62,8 +62,8 @@ typedef struct {
     double bytes;
 } PsTraceMemory;
 
-/* Where a run's records go, in the order in which things end (ops) and change (memory). Either
- * function may be NULL. */
+/* Where a run's records go, in the order in which things end (ops) and change (memory); in which
+ * order at one instant, order.h says where it matters. Either function may be NULL. */
 typedef struct {
     void (*op)(const PsTraceOp *op, gpointer user_data);
     void (*memory)(const PsTraceMemory *change, gpointer user_data);

@@ -218,9 +218,9 @@ static const struct {
     {TRACE, "0.001000000000,0,-1", "0.001000000000,0,2",
      ":2: column peer: 2 (expected -1: not a transfer)"},
     {TRACE, "200000,1\n", "200000,-1\n",
-     ":4: column peer: -1 (a transfer has a lane at its other end)"},
+     ":3: column peer: -1 (a transfer has a lane at its other end)"},
     {TRACE, "200000,1\n", "-200000,1\n",
-     ":4: column bytes: -200000 is negative (expected 0 or more)"},
+     ":3: column bytes: -200000 is negative (expected 0 or more)"},
     {TRACE, "forward,0,0", "forward,0.5,0",
      ":2: column microbatch: \"0.5\" is not a whole number (expected a whole number from -1 to "
      "9223372036854775807)"},
@@ -230,7 +230,7 @@ static const struct {
      ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
     {TRACE, "", NULL, ": cannot read: No such file or directory"},
     {MEMORY, "stash", "cache",
-     ":10: column category: unknown name \"cache\" (expected weights, weight versions, state, "
+     ":4: column category: unknown name \"cache\" (expected weights, weight versions, state, "
      "stash or workspace)"},
     {MEMORY, "0.000000000000,0,0", "0.000000000000,0,1",
      ":2: column stage: 1 (expected 0 for lane 0)"},
