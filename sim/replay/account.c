@@ -36,6 +36,10 @@ static double category_bytes(const PsAccount *account, guint stage, const Held *
                    : (MAX(held->n_stashed, 1) - 1) * work->weights_bytes;
     case PS_MEMORY_STATE:
         return work->state_bytes;
+    case PS_MEMORY_GRADIENTS: /* part of the state */
+    case PS_MEMORY_OPTIMIZER:
+    case PS_MEMORY_BUFFERS: /* not counted */
+        return 0;
     case PS_MEMORY_STASH:
         return held->n_stashed * work->stash_bytes / chunks;
     case PS_MEMORY_WORKSPACE:
