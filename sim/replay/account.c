@@ -7,6 +7,7 @@ typedef struct {
 typedef struct {
     guint stage;
     Held held;
+    gint64 since_ps; /* of the latest change */
     double peak_bytes;
     Held peak;
     guint most_stashed;
@@ -35,6 +36,10 @@ static double category_bytes(const PsAccount *account, guint stage, const Held *
                    : (MAX(held->n_stashed, 1) - 1) * work->weights_bytes;
     case PS_MEMORY_STATE:
         return work->state_bytes;
+    case PS_MEMORY_GRADIENTS: /* part of the state */
+    case PS_MEMORY_OPTIMIZER:
+    case PS_MEMORY_BUFFERS: /* not counted */
+        return 0;
     case PS_MEMORY_STASH:
         return held->n_stashed * work->stash_bytes / chunks;
     case PS_MEMORY_WORKSPACE:
@@ -57,17 +62,38 @@ static void report(const PsAccount *account, guint number, PsMemoryKind category
     }
 }
 
-/* FALSE where this is more than there is. */
-static gboolean note_peak(PsAccount *account, Lane *lane)
+static double sum_held(const PsAccount *account, guint stage, const Held *held)
 {
-    double bytes[PS_N_MEMORY];
-    double sum_bytes = ps_account_held(account, (guint)(lane - account->lanes), bytes);
+    double sum_bytes = 0;
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        sum_bytes += category_bytes(account, stage, held, i);
+    }
+    return sum_bytes;
+}
+
+static gboolean fits(const PsAccount *account, const Lane *lane)
+{
+    double memory_bytes = account->workload->memory_bytes;
+    return memory_bytes == 0 || sum_held(account, lane->stage, &lane->held) <= memory_bytes;
+}
+
+static void note_peak(const PsAccount *account, Lane *lane)
+{
+    double sum_bytes = sum_held(account, lane->stage, &lane->held);
     if (sum_bytes > lane->peak_bytes) {
         lane->peak_bytes = sum_bytes;
         lane->peak = lane->held;
     }
     lane->most_stashed = MAX(lane->most_stashed, lane->held.n_stashed);
-    return account->workload->memory_bytes == 0 || sum_bytes <= account->workload->memory_bytes;
+}
+
+/* The lane is about to hold something else. What it has held counts if that lasted. */
+static void go_on_to(const PsAccount *account, Lane *lane, gint64 time_ps)
+{
+    if (time_ps > lane->since_ps) {
+        note_peak(account, lane);
+        lane->since_ps = time_ps;
+    }
 }
 
 PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *settings,
@@ -83,7 +109,6 @@ PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *se
             for (guint category = 0; category < PS_N_MEMORY; category++) {
                 report(account, work->first_lane + k, category, 0, 0);
             }
-            note_peak(account, lane);
         }
     }
     return account;
@@ -102,49 +127,50 @@ gboolean ps_account_stash(PsAccount *account, guint number, gint n, gint64 time_
     static const PsMemoryKind affected[] = {PS_MEMORY_WEIGHT_VERSIONS, PS_MEMORY_STASH};
     Lane *lane = &account->lanes[number];
     Held before = lane->held;
+    go_on_to(account, lane, time_ps);
     lane->held.n_stashed += n;
     for (guint i = 0; i < G_N_ELEMENTS(affected); i++) {
         report(account, number, affected[i],
                category_bytes(account, lane->stage, &before, affected[i]), time_ps);
     }
-    return n < 0 || note_peak(account, lane);
+    return n < 0 || fits(account, lane);
 }
 
 gboolean ps_account_workspace(PsAccount *account, guint number, gint n, gint64 time_ps)
 {
     Lane *lane = &account->lanes[number];
     Held before = lane->held;
+    go_on_to(account, lane, time_ps);
     lane->held.n_workspaces += n;
     report(account, number, PS_MEMORY_WORKSPACE,
            category_bytes(account, lane->stage, &before, PS_MEMORY_WORKSPACE), time_ps);
-    return n < 0 || note_peak(account, lane);
+    return n < 0 || fits(account, lane);
 }
 
 double ps_account_held(const PsAccount *account, guint number, double bytes[PS_N_MEMORY])
 {
     const Lane *lane = &account->lanes[number];
-    double sum_bytes = 0;
     for (guint i = 0; i < PS_N_MEMORY; i++) {
         bytes[i] = category_bytes(account, lane->stage, &lane->held, i);
-        sum_bytes += bytes[i];
     }
-    return sum_bytes;
+    return sum_held(account, lane->stage, &lane->held);
 }
 
 void ps_account_peak(const PsAccount *account, guint stage, double *bytes,
                      double peak_bytes[PS_N_MEMORY], double *stash_microbatches)
 {
     const PsWorkStage *work = &account->workload->stages[stage];
-    const Lane *peak = &account->lanes[work->first_lane];
+    Lane peak = {.peak_bytes = -1};
     guint most_stashed = 0;
     for (guint k = 0; k < work->data_parallel; k++) {
-        const Lane *lane = &account->lanes[work->first_lane + k];
-        peak = lane->peak_bytes > peak->peak_bytes ? lane : peak;
-        most_stashed = MAX(most_stashed, lane->most_stashed);
+        Lane lane = account->lanes[work->first_lane + k];
+        note_peak(account, &lane); /* what it holds at the end */
+        peak = lane.peak_bytes > peak.peak_bytes ? lane : peak;
+        most_stashed = MAX(most_stashed, lane.most_stashed);
     }
-    *bytes = peak->peak_bytes;
+    *bytes = peak.peak_bytes;
     *stash_microbatches = (double)most_stashed / account->settings->chunks;
     for (guint i = 0; i < PS_N_MEMORY; i++) {
-        peak_bytes[i] = category_bytes(account, stage, &peak->peak, i);
+        peak_bytes[i] = category_bytes(account, stage, &peak.peak, i);
     }
 }

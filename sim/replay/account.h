@@ -28,7 +28,8 @@ gboolean ps_account_workspace(PsAccount *account, guint lane, gint n, gint64 tim
 /* What the lane holds now, in all and by category. */
 double ps_account_held(const PsAccount *account, guint lane, double category_bytes[PS_N_MEMORY]);
 
-/* The most that any lane of the stage held, what it was made of at the first such moment of the
- * first such lane, and the most microbatches stashed (one on one of v chunks counts as 1/v). */
+/* The most that any lane of the stage held for any time at all, what it was made of at the first
+ * such moment of the first such lane, and the most microbatches stashed (one on one of v chunks
+ * counts as 1/v). */
 void ps_account_peak(const PsAccount *account, guint stage, double *bytes,
                      double category_bytes[PS_N_MEMORY], double *stash_microbatches);

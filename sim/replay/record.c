@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sim/trace/order.h"
 #include "sim/trace/run-writer.h"
 
 /* Hands records to the folder's writer and keeps them, as far as asked for. */
@@ -96,11 +97,13 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
     Recorder recorder = {writer != NULL ? ps_run_writer_sink(writer) : NULL, run->ops, run->memory};
     gboolean records = writer != NULL || parts != 0;
     const PsTraceSink sink = {record_op, record_memory, &recorder};
+    g_autoptr(PsTraceOrder) order = ps_trace_order_new(&sink);
     g_autoptr(PsReplayResult) result =
-        ps_replay_run(workload, settings, records ? &sink : NULL, error);
+        ps_replay_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
     if (result == NULL) {
         return FALSE;
     }
+    ps_trace_order_flush(order);
     describe_settings(run->summary, settings, workload);
     describe_results(run->summary, result);
     run->out_of_memory = g_strdup(result->out_of_memory);

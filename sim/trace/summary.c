@@ -244,7 +244,9 @@ static void get_peak(PsJsonReader *reader, double bytes[PS_N_MEMORY])
     ps_json_enter(reader, "peak_bytes");
     ps_json_expect_keys(reader, ps_memory_names);
     for (guint i = 0; i < PS_N_MEMORY; i++) {
-        bytes[i] = ps_json_double(reader, ps_memory_names[i], 0, G_MAXDOUBLE);
+        bytes[i] = ps_json_has(reader, ps_memory_names[i])
+                       ? ps_json_double(reader, ps_memory_names[i], 0, G_MAXDOUBLE)
+                       : 0;
     }
     ps_json_leave(reader);
 }

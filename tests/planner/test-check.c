@@ -463,6 +463,49 @@ START_TEST(refuses_records_that_cannot_be_true)
 }
 END_TEST
 
+/* ---- kinds ---------------------------------------------------------------------------------- */
+
+/* What replays of today do not do stands for what they do in the same way: the planner's terms stay
+ * what they are. */
+START_TEST(kinds_count_for_their_term)
+{
+    static const PsOpKind others[][2] = {
+        {PS_OP_RESYNC, PS_OP_ALL_GATHER},
+        {PS_OP_RESYNC, PS_OP_REDUCE_SCATTER},
+        {PS_OP_RECOMPUTE, PS_OP_OPTIMIZER},
+        {PS_OP_RECOMPUTE, PS_OP_TENSOR},
+    };
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("kinds_count_for_their_term"));
+    guint n_renamed[G_N_ELEMENTS(others)] = {0};
+    for (guint trial = 0; trial < 40; trial++) {
+        g_autoptr(PsProfile) profile = NULL;
+        const char *folder;
+        g_autoptr(PsRehearsal) rehearsal = rehearse(random, &profile, &folder);
+        for (guint i = 0; rehearsal != NULL && i < G_N_ELEMENTS(others); i++) {
+            g_autoptr(GError) error = NULL;
+            g_autoptr(PsRun) run = ps_run_load(folder, RECORDS, &error);
+            ps_assert_no_error(error);
+            for (guint row = 0; row < run->ops->len; row++) {
+                PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, row);
+                if (op->kind == others[i][0]) {
+                    op->kind = others[i][1];
+                    n_renamed[i]++;
+                }
+            }
+            g_autoptr(PsCheck) check = ps_check_run(run, 1, &error);
+            ps_assert_no_error(error);
+            for (guint k = 0; k < check->n_stages; k++) {
+                const PsCheckFigures *same = &rehearsal->check->stages[k].replay;
+                ck_assert_mem_eq(&check->stages[k].replay, same, sizeof *same);
+            }
+        }
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
+        ck_assert_uint_gt(n_renamed[i], 0);
+    }
+}
+END_TEST
+
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
 START_TEST(judges_by_tolerance_and_memory)
@@ -493,5 +536,5 @@ END_TEST
 
 PS_TEST_MAIN("check", agrees_with_an_independent_replay,
              plans_of_real_profiles_replay_at_their_estimate, traces_are_honest,
-             refuses_a_changed_row, refuses_records_that_cannot_be_true,
+             refuses_a_changed_row, refuses_records_that_cannot_be_true, kinds_count_for_their_term,
              judges_by_tolerance_and_memory)

@@ -1,6 +1,7 @@
 #include <string.h>
 #include "plots/gantt-layout.h"
 #include "plots/gantt.h"
+#include "plots/palette.h"
 #include "sim/base/error.h"
 #include "tests/harness/harness.h"
 #include "tests/plots/sample-run.h"
@@ -111,6 +112,21 @@ START_TEST(only_the_stages_asked_for)
     ck_assert_uint_eq(layout->n_stages, 2);
     for (guint i = 0; i < layout->n_rows; i++) {
         ck_assert(layout->rows[i].stage == 1 || layout->rows[i].stage == 3);
+    }
+}
+END_TEST
+
+/* Legends tell kinds apart by name and by looks. */
+START_TEST(every_kind_has_its_looks)
+{
+    for (guint kind = 0; kind < PS_N_OPS; kind++) {
+        const PsKindStyle *style = &ps_kind_styles[kind];
+        ck_assert_ptr_nonnull(style->label);
+        for (guint other = 0; other < kind; other++) {
+            ck_assert_str_ne(style->label, ps_kind_styles[other].label);
+            ck_assert_int_ne(memcmp(&style->fill, &ps_kind_styles[other].fill, sizeof style->fill),
+                             0);
+        }
     }
 }
 END_TEST
@@ -234,5 +250,5 @@ START_TEST(what_cannot_be_drawn_is_said)
 END_TEST
 
 PS_TEST_MAIN("gantt", every_stream_has_one_row, boxes_are_the_ops, only_the_stages_asked_for,
-             a_long_run_stays_small, each_format_is_what_it_says, formats_go_by_suffix,
-             what_cannot_be_drawn_is_said)
+             every_kind_has_its_looks, a_long_run_stays_small, each_format_is_what_it_says,
+             formats_go_by_suffix, what_cannot_be_drawn_is_said)

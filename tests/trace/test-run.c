@@ -3,6 +3,7 @@
 #include "sim/base/error.h"
 #include "sim/replay/replay-plan.h"
 #include "sim/trace/run-writer.h"
+#include "sim/trace/summary.h"
 #include "tests/harness/harness.h"
 
 /* ---- round trip ---------------------------------------------------------------------------------
@@ -170,6 +171,47 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
+/* A summary that knows nothing of a category has none of it. */
+START_TEST(categories_may_be_missing)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRunSummary) summary = make_summary();
+    g_autofree char *path = g_build_filename(ps_test_folder(), "summary.json", NULL);
+    ck_assert(ps_run_summary_write(summary, path, &error));
+    g_autofree char *text = NULL;
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    g_autoptr(GRegex) regex = g_regex_new("\"(gradients|optimizer)\": [0-9]+,\\s*", 0, 0, NULL);
+    g_autofree char *older = g_regex_replace_literal(regex, text, -1, 0, "", 0, NULL);
+    ck_assert(g_file_set_contents(path, older, -1, NULL));
+    g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+    ps_assert_no_error(error);
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        gboolean missing = i == PS_MEMORY_GRADIENTS || i == PS_MEMORY_OPTIMIZER;
+        ck_assert_double_eq(read->stages[1].peak_category_bytes[i], missing ? 0 : i + 1);
+    }
+}
+END_TEST
+
+/* Every kind of record has a name of its own. */
+START_TEST(names_are_complete)
+{
+    const struct {
+        const char *const *names;
+        guint n;
+    } tables[] = {
+        {ps_op_names, PS_N_OPS}, {ps_stream_names, PS_N_STREAMS}, {ps_memory_names, PS_N_MEMORY}};
+    for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+        ck_assert_ptr_null(tables[i].names[tables[i].n]);
+        for (guint k = 0; k < tables[i].n; k++) {
+            ck_assert_ptr_nonnull(tables[i].names[k]);
+            for (guint other = 0; other < k; other++) {
+                ck_assert_str_ne(tables[i].names[k], tables[i].names[other]);
+            }
+        }
+    }
+}
+END_TEST
+
 /* A run that did not end leaves none of its files, and no summary of an older one. */
 START_TEST(unfinished_runs_leave_nothing)
 {
@@ -218,9 +260,9 @@ static const struct {
     {TRACE, "0.001000000000,0,-1", "0.001000000000,0,2",
      ":2: column peer: 2 (expected -1: not a transfer)"},
     {TRACE, "200000,1\n", "200000,-1\n",
-     ":4: column peer: -1 (a transfer has a lane at its other end)"},
+     ":3: column peer: -1 (a transfer has a lane at its other end)"},
     {TRACE, "200000,1\n", "-200000,1\n",
-     ":4: column bytes: -200000 is negative (expected 0 or more)"},
+     ":3: column bytes: -200000 is negative (expected 0 or more)"},
     {TRACE, "forward,0,0", "forward,0.5,0",
      ":2: column microbatch: \"0.5\" is not a whole number (expected a whole number from -1 to "
      "9223372036854775807)"},
@@ -230,8 +272,8 @@ static const struct {
      ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
     {TRACE, "", NULL, ": cannot read: No such file or directory"},
     {MEMORY, "stash", "cache",
-     ":10: column category: unknown name \"cache\" (expected weights, weight versions, state, "
-     "stash or workspace)"},
+     ":4: column category: unknown name \"cache\" (expected weights, weight versions, "
+     "gradients, optimizer, state, stash, workspace or buffers)"},
     {MEMORY, "0.000000000000,0,0", "0.000000000000,0,1",
      ":2: column stage: 1 (expected 0 for lane 0)"},
     {MEMORY, "0.000000000000,0,0", "7.000000000000,0,0",
@@ -344,5 +386,5 @@ START_TEST(sample_is_up_to_date)
 }
 END_TEST
 
-PS_TEST_MAIN("run", what_is_written_is_read, unfinished_runs_leave_nothing,
-             broken_folders_are_refused, sample_is_up_to_date)
+PS_TEST_MAIN("run", what_is_written_is_read, categories_may_be_missing, names_are_complete,
+             unfinished_runs_leave_nothing, broken_folders_are_refused, sample_is_up_to_date)
