@@ -105,6 +105,18 @@ gboolean ps_fields_parse(const char *text, const PsField *fields, guint n, PsFie
     return TRUE;
 }
 
+char *ps_fields_text(const PsField *fields, guint n, const PsFieldValue *values)
+{
+    GString *text = g_string_new(NULL);
+    for (guint i = 0; i < n; i++) {
+        if (values[i].given) {
+            g_string_append_printf(text, "%s%s=%s", text->len > 0 ? " " : "", fields[i].name,
+                                   values[i].text);
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
 void ps_fields_clear(PsFieldValue *values, guint n)
 {
     for (guint i = 0; i < n; i++) {

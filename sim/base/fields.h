@@ -30,4 +30,6 @@ typedef struct {
  * field with an example. On failure values may be filled in part; clear them in either case. */
 gboolean ps_fields_parse(const char *text, const PsField *fields, guint n, PsFieldValue *values,
                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The fields that are given, in the order of the table: reads back as the same. Caller frees. */
+char *ps_fields_text(const PsField *fields, guint n, const PsFieldValue *values);
 void ps_fields_clear(PsFieldValue *values, guint n);

@@ -93,18 +93,6 @@ static gboolean check_place(const PsFieldValue *values, GError **error)
     return FALSE;
 }
 
-/* Appends "rank=12 factor=1.5". */
-static void append_text(GString *text, PsDisturbanceKind kind, const PsFieldValue *values)
-{
-    for (guint i = 0, n = 0; i < lists[kind].n_fields; i++) {
-        if (values[i].given) {
-            const char *separator = n++ > 0 ? " " : text->len > 0 ? "; " : "";
-            g_string_append_printf(text, "%s%s=%s", separator, lists[kind].fields[i].name,
-                                   values[i].text);
-        }
-    }
-}
-
 static gboolean read_entry(PsDisturbance *disturbance, PsDisturbanceKind kind, const char *text,
                            GString *written, GError **error)
 {
@@ -116,7 +104,8 @@ static gboolean read_entry(PsDisturbance *disturbance, PsDisturbanceKind kind, c
         Entry entry = {(guint)values[RANK].number, g_strdup(values[LINK].text),
                        values[VALUE].number};
         g_array_append_val(disturbance->lists[kind], entry);
-        append_text(written, kind, values);
+        g_autofree char *words = ps_fields_text(lists[kind].fields, lists[kind].n_fields, values);
+        g_string_append_printf(written, "%s%s", written->len > 0 ? "; " : "", words);
     }
     ps_fields_clear(values, MOST_FIELDS);
     return fine;

@@ -24,6 +24,8 @@ START_TEST(reads_fields_in_any_order)
     ck_assert_str_eq(values[SHARE].text, "5%");
     ck_assert_str_eq(values[LINK].text, "A>B=C");
     ck_assert(!values[FACTOR].given);
+    g_autofree char *text = ps_fields_text(fields, N, values);
+    ck_assert_str_eq(text, "rank=12 at=1.5ms share=5% link=A>B=C");
     ps_fields_clear(values, N);
     ck_assert(!values[RANK].given && values[LINK].text == NULL);
 }
