@@ -141,20 +141,23 @@ static void draw_legend(cairo_t *cairo, PsText *text, const Panels *panels, doub
 {
     const PsTextStyle style = {11, FALSE, ps_ink};
     double x = MARGIN_PX;
-    for (guint kind = 0; kind <= PS_N_OPS; kind++) {
-        gboolean shown = kind == PS_N_OPS;
+    for (guint kind = 0; kind <= PS_N_KINDS; kind++) {
+        gboolean shown = kind == PS_N_KINDS;
         for (guint i = 0; !shown && i < panels->n; i++) {
             shown = panels->layouts[i]->kinds[kind];
         }
         if (!shown) {
             continue;
         }
-        const char *label = kind == PS_N_OPS ? "idle" : ps_kind_styles[kind].label;
+        const char *label = kind == PS_N_KINDS ? "idle" : ps_kind_styles[kind].label;
         ps_gantt_swatch(cairo, kind, x, y - 6, 22, 12);
         ps_text_draw(text, &style, PS_ALIGN_LEFT, x + 28, y, 0, label);
         x += 28 + ps_text_width(text, &style, label) + 20;
     }
-    static const char numbers[] = "numbers are microbatches; those beside rows are replicas";
+    const char *numbers =
+        panels->layouts[0]->n_servers > 0
+            ? "numbers are microbatches or samples; those beside rows are replicas or servers"
+            : "numbers are microbatches; those beside rows are replicas";
     const PsTextStyle muted = {10, FALSE, ps_ink_muted};
     ps_text_draw(text, &muted, PS_ALIGN_LEFT, x + 10, y, 0, numbers);
 }
@@ -264,7 +267,7 @@ PsCanvas *ps_gantt_draw(const PsRun *run, const PsGanttView *view, PsCanvasForma
     if (height > PS_CANVAS_MOST_PX) {
         ps_error(error, PS_ERROR_INPUT,
                  "%s: %u stages do not fit on a page (expected fewer: choose some with --stages)",
-                 run->folder, panels.layouts[0]->n_stages);
+                 run->folder, panels.layouts[0]->n_stages - (panels.layouts[0]->n_servers > 0));
         return NULL;
     }
     g_autoptr(PsCanvas) canvas = ps_canvas_new(format, PAGE_PX, (guint)ceil(height));

@@ -431,11 +431,31 @@ static const char *negative_memory(PsRun *run)
     return "holds -1 bytes";
 }
 
+/* Two samples on one server, one on another. */
+static void add_loads(PsRun *run)
+{
+    const PsTraceLoad loads[] = {{0, 0, 0, 500}, {1, 1, 0, 600}, {0, 2, 500, 900}};
+    run->loads = g_array_new(FALSE, FALSE, sizeof(PsTraceLoad));
+    g_array_append_vals(run->loads, loads, G_N_ELEMENTS(loads));
+}
+
+static const char *hurry_the_loader(PsRun *run)
+{
+    g_array_index(run->loads, PsTraceLoad, 2).start_ps--;
+    return "loader.csv:4: server 0 starts this before the one before it has ended";
+}
+
+static const char *load_again(PsRun *run)
+{
+    g_array_index(run->loads, PsTraceLoad, 2).sample = 1;
+    return "loader.csv:4: sample 1 a second time";
+}
+
 START_TEST(refuses_records_that_cannot_be_true)
 {
     static const char *(*const ways[])(PsRun * run) = {
-        stretch, repeat, lose,   reverse, drop_transfer, mislabel_transfer,
-        flatter, stray,  append, promise, hide_memory,   negative_memory};
+        stretch, repeat, lose,    reverse,     drop_transfer,   mislabel_transfer, flatter,
+        stray,   append, promise, hide_memory, negative_memory, hurry_the_loader,  load_again};
     g_autoptr(GRand) random = g_rand_new_with_seed(5);
     g_autoptr(PsProfile) profile = chain(random);
     g_autoptr(GError) error = NULL;
@@ -450,6 +470,7 @@ START_TEST(refuses_records_that_cannot_be_true)
         g_autoptr(PsRun) run = ps_replay_plan(&input, &settings, NULL, RECORDS, &error);
         ps_assert_no_error(error);
         run->folder = g_strdup("run");
+        add_loads(run);
         g_autoptr(PsCheck) sound = ps_check_run(run, 0.05, &error);
         ps_assert_no_error(error);
         const char *expected = ways[i](run);
