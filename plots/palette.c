@@ -15,8 +15,9 @@ const PsColour ps_alarm = HEX(0xd55e00);
 /* CIE lightness, from dark to light: optimizer 24, tensor collectives 43 (hatched), backward 46,
  * resync 54 (hatched), send 58, all-gather 61 (hatched), forward 70, weight gradient 71,
  * reduce-scatter 74 (hatched), receive 80, recompute 88 (hatched). The two ends of a transfer share
- * a hue, as do the two collectives of sharded weights; whatever collectives do is hatched. */
-const PsKindStyle ps_kind_styles[PS_N_OPS] = {
+ * a hue, as do the two collectives of sharded weights; whatever collectives do is hatched. The data
+ * loader has rows of its own. */
+const PsKindStyle ps_kind_styles[PS_N_KINDS] = {
     [PS_OP_FORWARD] = {"forward", HEX(0x56b4e9), HEX(0x000000), FALSE},
     [PS_OP_BACKWARD] = {"backward", HEX(0x0072b2), HEX(0xffffff), FALSE},
     [PS_OP_WEIGHT] = {"weight gradient", HEX(0xe69f00), HEX(0x000000), FALSE},
@@ -28,6 +29,7 @@ const PsKindStyle ps_kind_styles[PS_N_OPS] = {
     [PS_OP_ALL_GATHER] = {"all-gather", HEX(0xcc79a7), HEX(0x000000), TRUE, HEX(0xffffff)},
     [PS_OP_REDUCE_SCATTER] = {"reduce-scatter", HEX(0xdfa6c8), HEX(0x000000), TRUE, HEX(0x6b2f55)},
     [PS_OP_TENSOR] = {"tensor collective", HEX(0x666666), HEX(0xffffff), TRUE, HEX(0xffffff)},
+    [PS_KIND_LOAD] = {"data loader", HEX(0xbdb5a4), HEX(0x000000), FALSE},
 };
 
 /* Without the yellow, which is too pale for lines. */

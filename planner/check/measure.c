@@ -258,6 +258,35 @@ static gboolean read_memory(Reader *reader, GError **error)
     return TRUE;
 }
 
+/* A server prepares one sample at a time, and each sample is prepared once. */
+static gboolean read_loads(const Reader *reader, GError **error)
+{
+    const GArray *loads = reader->run->loads;
+    guint n_servers = 0;
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        n_servers = MAX(n_servers, g_array_index(loads, PsTraceLoad, i).server + 1);
+    }
+    g_autofree gint64 *ends_ps = g_new0(gint64, n_servers);
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        PsTraceLoad *load = &g_array_index(loads, PsTraceLoad, i);
+        if (load->start_ps < ends_ps[load->server]) {
+            fail(reader, "loader.csv", i, error,
+                 "server %u starts this before the one before it has ended (expected one sample at "
+                 "a time, in order)",
+                 load->server);
+            return FALSE;
+        }
+        ends_ps[load->server] = load->end_ps;
+        if (!g_hash_table_add(seen, &load->sample)) {
+            fail(reader, "loader.csv", i, error, "sample %" G_GINT64_FORMAT " a second time",
+                 load->sample);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 static void sum_up(const Reader *reader)
 {
     const PsRunSummary *summary = reader->run->summary;
@@ -330,7 +359,8 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
         g_new0(Group, summary->n_stages * PS_N_OPS * (summary->n_stages + 1));
     reader.groups = groups;
     if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
-        !groups_are_whole(&reader, error) || !read_memory(&reader, error)) {
+        !groups_are_whole(&reader, error) || !read_memory(&reader, error) ||
+        !read_loads(&reader, error)) {
         return NULL;
     }
     sum_up(&reader);

@@ -9,17 +9,25 @@ typedef struct {
     gboolean changed; /* at the latest instant */
 } Cell;
 
+/* All records of one kind that ended at its latest instant. */
+typedef struct {
+    GArray *records;
+    int (*compare)(const void *a, const void *b);
+    gboolean in_order; /* so far */
+} Instant;
+
 struct PsTraceOrder {
     const PsTraceSink *sink;
     PsTraceSink own;
-    GArray *ops; /* PsTraceOp: all that ended at the latest instant */
-    gboolean in_order;
+    Instant ops;     /* PsTraceOp */
+    Instant loads;   /* PsTraceLoad */
     GArray *cells;   /* Cell: [lane * PS_N_MEMORY + category] */
     GArray *changed; /* guint: places in cells, changed at time_ps */
     gint64 time_ps;
 };
 
-/* ---- ops ------------------------------------------------------------------------------------- */
+/* ---- what ends
+ * ------------------------------------------------------------------------------------- */
 
 static inline int compare_numbers(gint64 a, gint64 b)
 {
@@ -47,33 +55,77 @@ static int compare_ops(const void *a, const void *b)
     return by[i];
 }
 
+static int compare_loads(const void *a, const void *b)
+{
+    const PsTraceLoad *left = a, *right = b;
+    int by[] = {
+        compare_numbers(left->server, right->server),
+        compare_numbers(left->sample, right->sample),
+        compare_numbers(left->start_ps, right->start_ps),
+    };
+    return by[0] != 0 ? by[0] : by[1] != 0 ? by[1] : by[2];
+}
+
+static void sort(Instant *instant)
+{
+    if (!instant->in_order) {
+        qsort(instant->records->data, instant->records->len,
+              g_array_get_element_size(instant->records), instant->compare);
+    }
+    instant->in_order = TRUE;
+}
+
+static void hold_back(Instant *instant, gconstpointer last, gconstpointer record)
+{
+    instant->in_order = instant->in_order && (last == NULL || instant->compare(last, record) <= 0);
+    g_array_append_vals(instant->records, record, 1);
+}
+
 static void flush_ops(PsTraceOrder *order)
 {
-    GArray *ops = order->ops;
-    if (!order->in_order) {
-        qsort(ops->data, ops->len, sizeof(PsTraceOp), compare_ops);
-    }
+    GArray *ops = order->ops.records;
+    sort(&order->ops);
     for (guint i = 0; i < ops->len; i++) {
         order->sink->op(&g_array_index(ops, PsTraceOp, i), order->sink->user_data);
     }
     g_array_set_size(ops, 0);
-    order->in_order = TRUE;
 }
 
 static void take_op(const PsTraceOp *op, gpointer data)
 {
     PsTraceOrder *order = data;
-    GArray *ops = order->ops;
-    if (ops->len > 0) {
-        const PsTraceOp *last = &g_array_index(ops, PsTraceOp, ops->len - 1);
-        g_assert(op->end_ps >= last->end_ps);
-        if (op->end_ps > last->end_ps) {
-            flush_ops(order);
-        } else {
-            order->in_order = order->in_order && compare_ops(last, op) <= 0;
-        }
+    GArray *ops = order->ops.records;
+    const PsTraceOp *last = ops->len > 0 ? &g_array_index(ops, PsTraceOp, ops->len - 1) : NULL;
+    if (last != NULL && op->end_ps != last->end_ps) {
+        g_assert(op->end_ps > last->end_ps);
+        flush_ops(order);
+        last = NULL;
     }
-    g_array_append_vals(ops, op, 1);
+    hold_back(&order->ops, last, op);
+}
+
+static void flush_loads(PsTraceOrder *order)
+{
+    GArray *loads = order->loads.records;
+    sort(&order->loads);
+    for (guint i = 0; i < loads->len; i++) {
+        order->sink->load(&g_array_index(loads, PsTraceLoad, i), order->sink->user_data);
+    }
+    g_array_set_size(loads, 0);
+}
+
+static void take_load(const PsTraceLoad *load, gpointer data)
+{
+    PsTraceOrder *order = data;
+    GArray *loads = order->loads.records;
+    const PsTraceLoad *last =
+        loads->len > 0 ? &g_array_index(loads, PsTraceLoad, loads->len - 1) : NULL;
+    if (last != NULL && load->end_ps != last->end_ps) {
+        g_assert(load->end_ps > last->end_ps);
+        flush_loads(order);
+        last = NULL;
+    }
+    hold_back(&order->loads, last, load);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -124,16 +176,20 @@ static void take_memory(const PsTraceMemory *change, gpointer data)
     cell->bytes = change->bytes;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------ */
 
 PsTraceOrder *ps_trace_order_new(const PsTraceSink *sink)
 {
     PsTraceOrder *order = g_new0(PsTraceOrder, 1);
     order->sink = sink;
-    order->own = (PsTraceSink){sink->op != NULL ? take_op : NULL,
-                               sink->memory != NULL ? take_memory : NULL, order};
-    order->ops = g_array_new(FALSE, FALSE, sizeof(PsTraceOp));
-    order->in_order = TRUE;
+    order->own = (PsTraceSink){
+        .op = sink->op != NULL ? take_op : NULL,
+        .memory = sink->memory != NULL ? take_memory : NULL,
+        .load = sink->load != NULL ? take_load : NULL,
+        .user_data = order,
+    };
+    order->ops = (Instant){g_array_new(FALSE, FALSE, sizeof(PsTraceOp)), compare_ops, TRUE};
+    order->loads = (Instant){g_array_new(FALSE, FALSE, sizeof(PsTraceLoad)), compare_loads, TRUE};
     order->cells = g_array_new(FALSE, TRUE, sizeof(Cell));
     order->changed = g_array_new(FALSE, FALSE, sizeof(guint));
     return order;
@@ -142,7 +198,8 @@ PsTraceOrder *ps_trace_order_new(const PsTraceSink *sink)
 void ps_trace_order_free(PsTraceOrder *order)
 {
     if (order != NULL) {
-        g_array_unref(order->ops);
+        g_array_unref(order->ops.records);
+        g_array_unref(order->loads.records);
         g_array_unref(order->cells);
         g_array_unref(order->changed);
         g_free(order);
@@ -157,5 +214,6 @@ const PsTraceSink *ps_trace_order_sink(PsTraceOrder *order)
 void ps_trace_order_flush(PsTraceOrder *order)
 {
     flush_ops(order);
+    flush_loads(order);
     flush_memory(order);
 }

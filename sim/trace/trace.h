@@ -74,10 +74,18 @@ typedef struct {
     double bytes;
 } PsTraceMemory;
 
-/* Where a run's records go, in the order in which things end (ops) and change (memory); in which
- * order at one instant, order.h says where it matters. Either function may be NULL. */
+/* A server of the data loader has prepared a sample. */
+typedef struct {
+    guint server;
+    gint64 sample; /* since the start of the run */
+    gint64 start_ps, end_ps;
+} PsTraceLoad;
+
+/* Where a run's records go, in the order in which things end (ops, loads) and change (memory); in
+ * which order at one instant, order.h says where it matters. Functions may be NULL. */
 typedef struct {
     void (*op)(const PsTraceOp *op, gpointer user_data);
     void (*memory)(const PsTraceMemory *change, gpointer user_data);
     gpointer user_data;
+    void (*load)(const PsTraceLoad *load, gpointer user_data);
 } PsTraceSink;

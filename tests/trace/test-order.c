@@ -6,18 +6,21 @@
 typedef struct {
     GArray *ops;    /* PsTraceOp */
     GArray *memory; /* PsTraceMemory */
+    GArray *loads;  /* PsTraceLoad */
 } Records;
 
 static Records records_new(void)
 {
     return (Records){g_array_new(FALSE, FALSE, sizeof(PsTraceOp)),
-                     g_array_new(FALSE, FALSE, sizeof(PsTraceMemory))};
+                     g_array_new(FALSE, FALSE, sizeof(PsTraceMemory)),
+                     g_array_new(FALSE, FALSE, sizeof(PsTraceLoad))};
 }
 
 static void records_clear(Records *records)
 {
     g_array_unref(records->ops);
     g_array_unref(records->memory);
+    g_array_unref(records->loads);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Records, records_clear)
 
@@ -31,10 +34,16 @@ static void keep_memory(const PsTraceMemory *change, gpointer records)
     g_array_append_vals(((Records *)records)->memory, change, 1);
 }
 
+static void keep_load(const PsTraceLoad *load, gpointer records)
+{
+    g_array_append_vals(((Records *)records)->loads, load, 1);
+}
+
 static Records in_order(const Records *records)
 {
     Records ordered = records_new();
-    const PsTraceSink sink = {keep_op, keep_memory, &ordered};
+    const PsTraceSink sink = {
+        .op = keep_op, .memory = keep_memory, .load = keep_load, .user_data = &ordered};
     g_autoptr(PsTraceOrder) order = ps_trace_order_new(&sink);
     const PsTraceSink *into = ps_trace_order_sink(order);
     for (guint i = 0; i < records->ops->len; i++) {
@@ -42,6 +51,9 @@ static Records in_order(const Records *records)
     }
     for (guint i = 0; i < records->memory->len; i++) {
         into->memory(&g_array_index(records->memory, PsTraceMemory, i), into->user_data);
+    }
+    for (guint i = 0; i < records->loads->len; i++) {
+        into->load(&g_array_index(records->loads, PsTraceLoad, i), into->user_data);
     }
     ps_trace_order_flush(order);
     return ordered;
@@ -107,6 +119,36 @@ START_TEST(ops_are_sorted)
         ck_assert_uint_eq(got->len, expected->len);
         for (guint i = 0; i < got->len; i++) {
             ck_assert_str_eq(got->pdata[i], expected->pdata[i]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(loads_are_sorted)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("loads_are_sorted"));
+    for (guint trial = 0; trial < 100; trial++) {
+        g_auto(Records) records = records_new();
+        g_autoptr(GPtrArray) expected = g_ptr_array_new_with_free_func(g_free);
+        gint64 now_ps = 10;
+        for (guint i = 0; i < 200; i++) {
+            now_ps += g_rand_int_range(rand, 0, (gint)trial + 1) / 20;
+            PsTraceLoad load = {(guint)g_rand_int_range(rand, 0, 3), g_rand_int_range(rand, 0, 3),
+                                now_ps - g_rand_int_range(rand, 0, 3), now_ps};
+            g_array_append_val(records.loads, load);
+            g_ptr_array_add(expected,
+                            g_strdup_printf("%09" G_GINT64_FORMAT " %u %d %09d", now_ps,
+                                            load.server, (int)load.sample, (int)load.start_ps));
+        }
+        g_ptr_array_sort(expected, compare_texts);
+        g_auto(Records) ordered = in_order(&records);
+        ck_assert_uint_eq(ordered.loads->len, expected->len);
+        for (guint i = 0; i < expected->len; i++) {
+            const PsTraceLoad *load = &g_array_index(ordered.loads, PsTraceLoad, i);
+            g_autofree char *text =
+                g_strdup_printf("%09" G_GINT64_FORMAT " %u %d %09d", load->end_ps, load->server,
+                                (int)load->sample, (int)load->start_ps);
+            ck_assert_str_eq(text, expected->pdata[i]);
         }
     }
 }
@@ -191,4 +233,4 @@ START_TEST(half_a_sink)
 }
 END_TEST
 
-PS_TEST_MAIN("order", ops_are_sorted, memory_keeps_what_lasts, half_a_sink)
+PS_TEST_MAIN("order", ops_are_sorted, loads_are_sorted, memory_keeps_what_lasts, half_a_sink)
