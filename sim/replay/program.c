@@ -98,7 +98,7 @@ static void finish_step(Builder *builder, PsStepKind kind)
     PsTask *tasks = (PsTask *)(gpointer)g_array_free(builder->tasks, FALSE);
     const PsLink **inputs = (const PsLink **)g_ptr_array_free(builder->inputs, FALSE);
     builder->program->stages[builder->stage].steps[builder->chunk * PS_N_STEPS + kind] =
-        (PsStepProgram){tasks, n_tasks, inputs, n_inputs, builder->n_sends};
+        (PsStepProgram){tasks, n_tasks, inputs, n_inputs, n_inputs, builder->n_sends};
     builder->tasks = g_array_new(FALSE, FALSE, sizeof(PsTask));
     builder->inputs = g_ptr_array_new();
     builder->n_sends = 0;
@@ -171,12 +171,28 @@ static void build_stage(PsProgram *program, const PsParts *parts, guint stage)
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
-/* The device of each rank; NULL with error where the network has fewer. Caller frees. */
+/* The stage and chunk of the first place of the pipeline. */
+static void find_first(PsProgram *program, const PsReplaySettings *settings)
+{
+    for (guint i = 0; i < program->n_stages * program->n_chunks; i++) {
+        const PsLaneShape lane = {.stage = i / program->n_chunks,
+                                  .n_stages = program->n_stages,
+                                  .chunks = program->n_chunks};
+        if (ps_schedule_place(settings->schedule, &lane, i % program->n_chunks) == 0) {
+            program->first_stage = lane.stage;
+            program->first_chunk = i % program->n_chunks;
+        }
+    }
+}
+
+/* The device of each rank; NULL with error where the network (NULL: a flat one) has fewer. Caller
+ * frees. */
 static guint *find_devices(const PsWorkload *workload, const PsReplaySettings *settings,
                            const PsFabric *fabric, GError **error)
 {
     g_autofree PsStageDegrees *degrees = g_new(PsStageDegrees, workload->n_stages);
-    guint n_ranks = 0, n_devices = ps_network_devices(ps_fabric_network(fabric));
+    guint n_ranks = 0;
+    guint n_devices = fabric != NULL ? ps_network_devices(ps_fabric_network(fabric)) : G_MAXUINT;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         degrees[i] = (PsStageDegrees){work->data_parallel, work->tensor_parallel};
@@ -194,13 +210,13 @@ static guint *find_devices(const PsWorkload *workload, const PsReplaySettings *s
 PsProgram *ps_program_new(const PsWorkload *workload, const PsReplaySettings *settings,
                           PsFabric *fabric, GError **error)
 {
-    g_autofree guint *devices =
-        fabric != NULL ? find_devices(workload, settings, fabric, error) : NULL;
-    if (fabric != NULL && devices == NULL) {
+    guint *devices = find_devices(workload, settings, fabric, error);
+    if (devices == NULL) {
         return NULL;
     }
     const PsParts parts = {workload, settings, fabric, devices};
     g_autoptr(PsProgram) program = g_new0(PsProgram, 1);
+    program->devices = devices;
     program->n_stages = workload->n_stages;
     program->n_chunks = settings->chunks;
     program->stages = g_new0(PsStageProgram, workload->n_stages);
@@ -212,6 +228,13 @@ PsProgram *ps_program_new(const PsWorkload *workload, const PsReplaySettings *se
         if (!ps_program_make_joints(&program->stages[i], &parts, i, error)) {
             return NULL;
         }
+    }
+    find_first(program, settings);
+    if (settings->loader != NULL) {
+        const PsStep first = {PS_STEP_FORWARD, program->first_chunk, 0};
+        program->stages[program->first_stage]
+            .steps[first.chunk * PS_N_STEPS + first.kind]
+            .n_deliveries++;
     }
     return g_steal_pointer(&program);
 }
@@ -233,6 +256,7 @@ void ps_program_free(PsProgram *program)
             g_free(program->stages[i].joints);
         }
         g_free(program->stages);
+        g_free(program->devices);
         g_free(program->links);
         g_free(program);
     }

@@ -106,16 +106,18 @@ static gint64 send_duration(const PsReplay *replay, const PsLink *link)
 
 static void claim_send(PsReplay *replay, PsActivity activity, const PsLink *link, gint64 microbatch)
 {
-    ps_activity_claim(replay, activity, ps_lane_of(replay, link->sender, microbatch),
-                      PS_STREAM_SEND, send_duration(replay, link));
+    guint lane = ps_lane_of(replay, link->sender, microbatch);
+    ps_activity_claim(replay, activity, lane, PS_STREAM_SEND,
+                      ps_lane_transfer_ps(&replay->lanes[lane], send_duration(replay, link)));
 }
 
 static void claim_receive(PsReplay *replay, PsActivity activity, const PsLink *link,
                           gint64 microbatch)
 {
     gboolean single = replay->settings->streams == PS_STREAMS_SINGLE;
-    ps_activity_claim(replay, activity, ps_lane_of(replay, link->receiver, microbatch),
-                      single ? PS_STREAM_SEND : PS_STREAM_RECEIVE, link->receive_ps);
+    guint lane = ps_lane_of(replay, link->receiver, microbatch);
+    ps_activity_claim(replay, activity, lane, single ? PS_STREAM_SEND : PS_STREAM_RECEIVE,
+                      ps_lane_transfer_ps(&replay->lanes[lane], link->receive_ps));
 }
 
 /* One end comes to a transfer; the first one there opens it. */
