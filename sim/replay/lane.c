@@ -80,6 +80,7 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
     }
     ps_feed_record_step(replay, lane);
     ps_update_gather_ahead(replay, number);
+    ps_transfer_advance(replay, number);
 }
 
 void ps_lane_try_start(PsReplay *replay, guint number)
