@@ -103,6 +103,22 @@ static void choose_panels(const PsRun *run, const PsGanttView *view, Panels *pan
 
 /* ---- header and notes ------------------------------------------------------------------------ */
 
+/* "TPS 4.5 ms simulated, 3.8 ms estimated (+19.1%)", or how far a run came. Caller frees. */
+static char *outcome_text(const PsRunSummary *summary)
+{
+    g_autofree char *estimated = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
+    if (summary->partial) {
+        g_autofree char *after =
+            ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
+        return g_strdup_printf("interrupted after %s (TPS %s estimated)", after, estimated);
+    }
+    g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
+    double gap = summary->tps_s / summary->estimate_tps_s - 1;
+    g_autofree char *gap_text =
+        isfinite(gap) ? g_strdup_printf(" (%+.1f%%)", 100 * gap) : g_strdup("");
+    return g_strdup_printf("TPS %s simulated, %s estimated%s", simulated, estimated, gap_text);
+}
+
 static char *title_text(const PsRunSummary *summary)
 {
     guint64 devices = 0;
@@ -110,14 +126,9 @@ static char *title_text(const PsRunSummary *summary)
         devices += (guint64)summary->stages[i].data_parallel * summary->stages[i].tensor_parallel;
     }
     const char *schedule = g_hash_table_lookup(summary->settings, "schedule");
-    g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
-    g_autofree char *estimated = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
-    double gap = summary->tps_s / summary->estimate_tps_s - 1;
-    g_autofree char *gap_text =
-        isfinite(gap) ? g_strdup_printf(" (%+.1f%%)", 100 * gap) : g_strdup("");
-    return g_strdup_printf("%s on %" G_GUINT64_FORMAT " devices: TPS %s simulated, %s estimated%s",
-                           schedule != NULL ? schedule : "replay", devices, simulated, estimated,
-                           gap_text);
+    g_autofree char *outcome = outcome_text(summary);
+    return g_strdup_printf("%s on %" G_GUINT64_FORMAT " devices: %s",
+                           schedule != NULL ? schedule : "replay", devices, outcome);
 }
 
 static char *settings_text(const PsRunSummary *summary)

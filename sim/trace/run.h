@@ -41,6 +41,9 @@ typedef struct {
     PsRunStage *stages;
     double estimate_tps_s;
     gboolean nested; /* ps_plan_is_nested of the plan replayed */
+    /* The run was interrupted at makespan_ps: its records end there, and its other results are
+     * those of a complete run as far as they were known. */
+    gboolean partial;
     /* Results. */
     double tps_s; /* (window_end - window_start) / window_microbatches */
     gint64 makespan_ps;

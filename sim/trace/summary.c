@@ -147,6 +147,9 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     ps_json_end_object(writer);
     ps_json_put_double(writer, "estimate_tps_s", summary->estimate_tps_s);
     ps_json_put_boolean(writer, "nested", summary->nested);
+    if (summary->partial) {
+        ps_json_put_boolean(writer, "partial", TRUE);
+    }
     ps_json_begin_object(writer, "results");
     put_fields(writer, result_fields, summary);
     ps_json_put_boolean(writer, "steady", summary->steady);
@@ -329,6 +332,7 @@ static void get_summary(PsJsonReader *reader, PsRunSummary *summary)
     ps_json_leave(reader);
     summary->estimate_tps_s = ps_json_double(reader, "estimate_tps_s", 0, G_MAXDOUBLE);
     summary->nested = ps_json_boolean(reader, "nested");
+    summary->partial = ps_json_has(reader, "partial") && ps_json_boolean(reader, "partial");
     get_results(reader, summary);
     for (const Digest *digest = digests; digest->key != NULL; digest++) {
         G_STRUCT_MEMBER(char *, summary, digest->offset) = get_sha256(reader, digest->key);
@@ -362,10 +366,11 @@ PsRunSummary *ps_run_summary_read(const char *path, GError **error)
     if (reader == NULL) {
         return NULL;
     }
-    ps_json_expect_keys(reader, (const char *const[]){
-                                    "schema", "version", "settings", "inputs", "cluster",
-                                    "estimate_tps_s", "nested", "results", "stages", "trace_sha256",
-                                    "memory_sha256", "loader_sha256", "links_sha256", NULL});
+    ps_json_expect_keys(reader,
+                        (const char *const[]){"schema", "version", "settings", "inputs", "cluster",
+                                              "estimate_tps_s", "nested", "partial", "results",
+                                              "stages", "trace_sha256", "memory_sha256",
+                                              "loader_sha256", "links_sha256", NULL});
     const char *schema = ps_json_string(reader, "schema");
     if (!ps_json_failed(reader) && !g_str_equal(schema, PS_RUN_SCHEMA)) {
         ps_json_fail(reader, "schema", "\"%s\" (expected \"%s\")", schema, PS_RUN_SCHEMA);

@@ -555,7 +555,34 @@ START_TEST(judges_by_tolerance_and_memory)
 }
 END_TEST
 
+/* Nothing is said of a run that did not come to its end. */
+START_TEST(refuses_interrupted_runs)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+    g_autoptr(PsProfile) profile = chain(random);
+    GError *error = NULL;
+    PsSetting setting = {4, 1e12, 1e10, 12};
+    PsReplaySettings settings = settings_for("real");
+    const char *folder = ps_test_folder();
+    g_autoptr(PsRehearsal) rehearsal =
+        ps_rehearse(profile, &setting, NULL, &settings, folder, 10, &error);
+    ps_assert_no_error(error);
+    g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_EVERYTHING, &error);
+    ps_assert_no_error(error);
+    run->summary->partial = TRUE;
+    run->summary->makespan_ps = 1500000000000;
+    g_autofree char *message = g_strdup_printf(
+        "%s: the run was interrupted after 1.5 s (expected a complete one)", folder);
+    ck_assert_ptr_null(ps_check_run(run, 10, &error));
+    ps_assert_error(error, PS_ERROR_INPUT, message);
+    g_clear_pointer(&run->folder, g_free);
+    ck_assert_ptr_null(ps_check_run(run, 10, &error));
+    ps_assert_error(error, PS_ERROR_INPUT,
+                    "the run was interrupted after 1.5 s (expected a complete one)");
+}
+END_TEST
+
 PS_TEST_MAIN("check", agrees_with_an_independent_replay,
              plans_of_real_profiles_replay_at_their_estimate, traces_are_honest,
              refuses_a_changed_row, refuses_records_that_cannot_be_true, kinds_count_for_their_term,
-             judges_by_tolerance_and_memory)
+             judges_by_tolerance_and_memory, refuses_interrupted_runs)

@@ -260,6 +260,22 @@ START_TEST(each_format_is_what_it_says)
 }
 END_TEST
 
+/* A run that was interrupted has no TPS to show, and says so in the title. */
+START_TEST(partial_runs_are_drawn)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    g_autoptr(GByteArray) complete = draw(run, &everything, PS_CANVAS_PNG);
+    run->summary->partial = TRUE;
+    g_autoptr(GByteArray) partial = draw(run, &everything, PS_CANVAS_PNG);
+    run->summary->tps_s = 0;
+    g_autoptr(GByteArray) unknown = draw(run, &everything, PS_CANVAS_PNG);
+    ck_assert(complete->len != partial->len ||
+              memcmp(complete->data, partial->data, partial->len) != 0);
+    ck_assert_uint_eq(partial->len, unknown->len);
+    ck_assert_mem_eq(partial->data, unknown->data, unknown->len);
+}
+END_TEST
+
 START_TEST(formats_go_by_suffix)
 {
     static const struct {
@@ -298,4 +314,5 @@ END_TEST
 
 PS_TEST_MAIN("gantt", every_stream_has_one_row, boxes_are_the_ops, only_the_stages_asked_for,
              a_loader_has_rows_of_its_own, every_kind_has_its_looks, a_long_run_stays_small,
-             each_format_is_what_it_says, formats_go_by_suffix, what_cannot_be_drawn_is_said)
+             each_format_is_what_it_says, partial_runs_are_drawn, formats_go_by_suffix,
+             what_cannot_be_drawn_is_said)

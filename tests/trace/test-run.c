@@ -120,13 +120,14 @@ static void compare_summaries(const PsRunSummary *a, const PsRunSummary *b)
     ck_assert_str_eq(a->plan_sha256, b->plan_sha256);
     ck_assert_str_eq(a->profile_path, b->profile_path);
     ck_assert_str_eq(a->profile_sha256, b->profile_sha256);
-    ck_assert_str_eq(a->trace_sha256, b->trace_sha256);
-    ck_assert_str_eq(a->memory_sha256, b->memory_sha256);
+    ck_assert_pstr_eq(a->trace_sha256, b->trace_sha256);
+    ck_assert_pstr_eq(a->memory_sha256, b->memory_sha256);
     ck_assert_pstr_eq(a->loader_sha256, b->loader_sha256);
     ck_assert_pstr_eq(a->links_sha256, b->links_sha256);
     ck_assert_double_eq(a->time_unit_s, b->time_unit_s);
     ck_assert_double_eq(a->estimate_tps_s, b->estimate_tps_s);
     ck_assert_int_eq(a->nested, b->nested);
+    ck_assert_int_eq(a->partial, b->partial);
     ck_assert_double_eq(a->tps_s, b->tps_s);
     ck_assert_int_eq(a->makespan_ps, b->makespan_ps);
     ck_assert_int_eq(a->window_start_ps, b->window_start_ps);
@@ -350,6 +351,26 @@ START_TEST(lost_and_changed_files)
 }
 END_TEST
 
+/* A run that was interrupted says so; others are silent about it. */
+START_TEST(partial_runs_say_so)
+{
+    for (guint partial = 0; partial < 2; partial++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRunSummary) summary = make_summary();
+        const char *folder = ps_test_folder();
+        g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+        summary->partial = partial;
+        ck_assert(ps_run_summary_write(summary, path, &error));
+        g_autofree char *text = text_of_file(folder, "summary.json");
+        ck_assert_int_eq(strstr(text, "\"partial\": true") != NULL, partial);
+        ck_assert_int_eq(strstr(text, "partial") != NULL, partial);
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        compare_summaries(read, summary);
+    }
+}
+END_TEST
+
 /* A summary that knows nothing of a category has none of it. */
 START_TEST(categories_may_be_missing)
 {
@@ -565,6 +586,7 @@ START_TEST(sample_is_up_to_date)
 }
 END_TEST
 
-PS_TEST_MAIN("run", what_is_written_is_read, some_files_are_for_some_runs, wrong_loads_and_links,
-             lost_and_changed_files, categories_may_be_missing, names_are_complete,
-             unfinished_runs_leave_nothing, broken_folders_are_refused, sample_is_up_to_date)
+PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, some_files_are_for_some_runs,
+             wrong_loads_and_links, lost_and_changed_files, categories_may_be_missing,
+             names_are_complete, unfinished_runs_leave_nothing, broken_folders_are_refused,
+             sample_is_up_to_date)
