@@ -2,6 +2,7 @@
 
 typedef struct {
     guint n_stashed, n_workspaces;
+    gint64 buffer_bytes;
 } Held;
 
 typedef struct {
@@ -13,41 +14,72 @@ typedef struct {
     guint most_stashed;
 } Lane;
 
+/* What the lanes of a stage hold, on each device. */
+typedef struct {
+    double fixed_bytes[PS_N_MEMORY];
+    double sum_fixed_bytes;
+    double stash_bytes, workspace_bytes; /* of one microbatch on one chunk */
+    double version_bytes; /* of the weights that a microbatch keeps, if the schedule says so */
+} Stage;
+
 struct PsAccount {
     const PsWorkload *workload;
     const PsReplaySettings *settings;
     const PsTraceSink *sink;
+    Stage *stages;
     Lane *lanes;
 };
 
+static Stage make_stage(const PsWorkStage *work, const PsReplaySettings *settings)
+{
+    guint versions = settings->schedule->weight_versions;
+    PsSharding sharding = settings->sharding;
+    double d = work->data_parallel, chunks = settings->chunks;
+    double weight_share = sharding >= PS_SHARDING_ZERO3 ? 1 / d : 1;
+    double gradient_share = sharding >= PS_SHARDING_ZERO2 ? 1 / d : 1;
+    double optimizer_share = sharding >= PS_SHARDING_ZERO1 ? 1 / d : 1;
+    Stage stage = {
+        .fixed_bytes =
+            {
+                [PS_MEMORY_WEIGHTS] = work->weights_bytes * weight_share,
+                [PS_MEMORY_WEIGHT_VERSIONS] =
+                    versions > 1 ? (versions - 1) * work->weight_versions_bytes * weight_share : 0,
+                [PS_MEMORY_GRADIENTS] = work->gradients_bytes * gradient_share,
+                [PS_MEMORY_OPTIMIZER] = work->optimizer_bytes * optimizer_share,
+                [PS_MEMORY_STATE] = work->state_bytes,
+            },
+        .stash_bytes = work->stash_bytes / chunks,
+        .workspace_bytes = work->workspace_bytes / chunks,
+        .version_bytes = versions == 0 ? work->weights_bytes : 0,
+    };
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        stage.sum_fixed_bytes += stage.fixed_bytes[i];
+    }
+    return stage;
+}
+
+static double extra_versions_bytes(const Stage *stage, const Held *held)
+{
+    return (MAX(held->n_stashed, 1) - 1) * stage->version_bytes;
+}
+
 /* What a lane of the stage holds on each device. */
-static double category_bytes(const PsAccount *account, guint stage, const Held *held,
+static double category_bytes(const PsAccount *account, guint number, const Held *held,
                              PsMemoryKind category)
 {
-    const PsWorkStage *work = &account->workload->stages[stage];
-    const PsReplaySettings *settings = account->settings;
-    double chunks = settings->chunks;
+    const Stage *stage = &account->stages[number];
     switch (category) {
-    case PS_MEMORY_WEIGHTS:
-        return work->weights_bytes;
     case PS_MEMORY_WEIGHT_VERSIONS:
-        return settings->schedule->weight_versions > 0
-                   ? (settings->schedule->weight_versions - 1) * work->weight_versions_bytes
-                   : (MAX(held->n_stashed, 1) - 1) * work->weights_bytes;
-    case PS_MEMORY_STATE:
-        return work->state_bytes;
-    case PS_MEMORY_GRADIENTS: /* part of the state */
-    case PS_MEMORY_OPTIMIZER:
-    case PS_MEMORY_BUFFERS: /* not counted */
-        return 0;
+        return stage->fixed_bytes[category] + extra_versions_bytes(stage, held);
     case PS_MEMORY_STASH:
-        return held->n_stashed * work->stash_bytes / chunks;
+        return held->n_stashed * stage->stash_bytes;
     case PS_MEMORY_WORKSPACE:
-        return held->n_workspaces * work->workspace_bytes / chunks;
-    case PS_N_MEMORY:
-        break;
+        return held->n_workspaces * stage->workspace_bytes;
+    case PS_MEMORY_BUFFERS:
+        return (double)held->buffer_bytes;
+    default:
+        return stage->fixed_bytes[category];
     }
-    g_assert_not_reached();
 }
 
 /* Reports the category if the lane holds another amount of it than before. */
@@ -62,13 +94,12 @@ static void report(const PsAccount *account, guint number, PsMemoryKind category
     }
 }
 
-static double sum_held(const PsAccount *account, guint stage, const Held *held)
+static double sum_held(const PsAccount *account, guint number, const Held *held)
 {
-    double sum_bytes = 0;
-    for (guint i = 0; i < PS_N_MEMORY; i++) {
-        sum_bytes += category_bytes(account, stage, held, i);
-    }
-    return sum_bytes;
+    const Stage *stage = &account->stages[number];
+    return stage->sum_fixed_bytes + extra_versions_bytes(stage, held) +
+           held->n_stashed * stage->stash_bytes + held->n_workspaces * stage->workspace_bytes +
+           (double)held->buffer_bytes;
 }
 
 static gboolean fits(const PsAccount *account, const Lane *lane)
@@ -100,9 +131,11 @@ PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *se
                           const PsTraceSink *sink)
 {
     PsAccount *account = g_new0(PsAccount, 1);
-    *account = (PsAccount){workload, settings, sink, g_new0(Lane, workload->n_lanes)};
+    *account = (PsAccount){workload, settings, sink, g_new(Stage, workload->n_stages),
+                           g_new0(Lane, workload->n_lanes)};
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
+        account->stages[i] = make_stage(work, settings);
         for (guint k = 0; k < work->data_parallel; k++) {
             Lane *lane = &account->lanes[work->first_lane + k];
             lane->stage = i;
@@ -117,6 +150,7 @@ PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *se
 void ps_account_free(PsAccount *account)
 {
     if (account != NULL) {
+        g_free(account->stages);
         g_free(account->lanes);
         g_free(account);
     }
@@ -145,6 +179,19 @@ gboolean ps_account_workspace(PsAccount *account, guint number, gint n, gint64 t
     report(account, number, PS_MEMORY_WORKSPACE,
            category_bytes(account, lane->stage, &before, PS_MEMORY_WORKSPACE), time_ps);
     return n < 0 || fits(account, lane);
+}
+
+gboolean ps_account_buffer(PsAccount *account, guint number, gint64 bytes, gint64 time_ps)
+{
+    Lane *lane = &account->lanes[number];
+    Held before = lane->held;
+    if (bytes == 0) {
+        return TRUE;
+    }
+    go_on_to(account, lane, time_ps);
+    lane->held.buffer_bytes += bytes;
+    report(account, number, PS_MEMORY_BUFFERS, (double)before.buffer_bytes, time_ps);
+    return bytes < 0 || fits(account, lane);
 }
 
 double ps_account_held(const PsAccount *account, guint number, double bytes[PS_N_MEMORY])

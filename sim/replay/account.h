@@ -4,7 +4,8 @@
  * and multiplied, never summed up, so that what is taken is given back exactly. A microbatch keeps
  * both until its weight gradient is done: what the input gradient alone would free is little (Qi et
  * al., ICLR 2024, table 2: 2 of 34 parts). A schedule with a weight version for each microbatch in
- * flight has one copy less beside the weights in use. */
+ * flight has one copy less beside the weights in use. What replicas share out (ZeRO) each has 1/d
+ * of. */
 #pragma once
 
 #include <glib.h>
@@ -24,6 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsAccount, ps_account_free)
  * lane now has more than the workload's memory_bytes. */
 gboolean ps_account_stash(PsAccount *account, guint lane, gint n, gint64 time_ps);
 gboolean ps_account_workspace(PsAccount *account, guint lane, gint n, gint64 time_ps);
+/* More (or less, where negative) bytes in buffers of transfers and collectives; likewise. */
+gboolean ps_account_buffer(PsAccount *account, guint lane, gint64 bytes, gint64 time_ps);
 
 /* What the lane holds now, in all and by category. */
 double ps_account_held(const PsAccount *account, guint lane, double category_bytes[PS_N_MEMORY]);

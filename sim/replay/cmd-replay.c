@@ -148,7 +148,7 @@ static gboolean run(int argc, char **argv, GError **error)
     if (!ps_options_parse(&ps_command_replay, groups, argc, argv, 0, 1, &arguments, error) ||
         (options.format_text != NULL &&
          !ps_format_parse(options.format_text, &options.format, error)) ||
-        !ps_replay_choices_open(&options.choices, error) ||
+        !ps_replay_choices_open(&options.choices, options.setting.topology, error) ||
         !ps_replay_settings_choose(&settings, &options.choices, error)) {
         return FALSE;
     }

@@ -33,12 +33,10 @@ static gboolean sender_has_done(const PsReplay *replay, const PsLink *link, gint
 static guint missing_sender(const PsReplay *replay, const PsLane *lane, const PsStep *step,
                             gint64 microbatch)
 {
-    PsStepKind flow = step->kind == PS_STEP_FORWARD ? PS_STEP_FORWARD : PS_STEP_BACKWARD;
-    for (guint i = 0; i < replay->program->n_links; i++) {
-        const PsLink *link = &replay->program->links[i];
-        if (link->receiver == lane->stage && link->receiver_chunk == step->chunk &&
-            link->step == flow && !sender_has_done(replay, link, microbatch)) {
-            return ps_lane_of(replay, link->sender, microbatch);
+    const PsStepProgram *program = ps_program_step(replay->program, lane->stage, step);
+    for (guint i = 0; i < program->n_inputs; i++) {
+        if (!sender_has_done(replay, program->inputs[i], microbatch)) {
+            return ps_lane_of(replay, program->inputs[i]->sender, microbatch);
         }
     }
     return number_of(replay, lane); /* a backward before its own forward */
@@ -61,7 +59,7 @@ static char *describe_wait(const PsReplay *replay, guint number, guint *waits_fo
                                lane->replica);
     } else if (step.kind == PS_STEP_FORWARD && !ps_lane_has_weights(replay, lane, step.index)) {
         op = "forward for the weights of batch";
-        index = replay->resyncs[lane->stage].n_done;
+        index = lane->n_updated;
         *waits_for = missing_replica(replay, lane, index);
     } else {
         op = step.kind == PS_STEP_FORWARD ? "forward of microbatch" : "backward of microbatch";

@@ -27,8 +27,14 @@ static void init_lists(PsReplay *replay)
         return;
     }
     replay->lists = g_new(GArray *, workload->n_stages);
+    const PsSchedule *schedule = replay->settings->schedule;
+    replay->transfers = schedule->transfers != NULL ? g_new(GArray *, workload->n_stages) : NULL;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsLaneShape shape = lane_shape(workload, replay->settings, i);
+        if (replay->transfers != NULL) {
+            replay->transfers[i] = g_array_new(FALSE, FALSE, sizeof(PsStepTransfer));
+            schedule->transfers(schedule, &shape, replay->transfers[i]);
+        }
         replay->lists[i] = ps_schedule_list(replay->settings->schedule, &shape);
         for (guint k = 0; k < replay->lists[i]->len; k++) {
             replay->in_parts |= g_array_index(replay->lists[i], PsStep, k).kind == PS_STEP_WEIGHT;
@@ -36,83 +42,153 @@ static void init_lists(PsReplay *replay)
     }
 }
 
-static void init_lanes(PsReplay *replay)
+/* The order of sends and receives on one stream, of each lane that has any. */
+static PsPosting *make_posting(const PsReplay *replay, const PsLaneShape *shape)
+{
+    const PsReplaySettings *settings = replay->settings;
+    if (settings->streams != PS_STREAMS_SINGLE || replay->program->n_links == 0) {
+        return NULL;
+    }
+    return ps_posting_new(settings->schedule, shape,
+                          replay->lists != NULL ? replay->lists[shape->stage] : NULL,
+                          replay->transfers != NULL ? replay->transfers[shape->stage] : NULL);
+}
+
+static void init_lane(PsReplay *replay, PsLane *lane, const PsLaneShape *shape)
+{
+    guint n_inputs = replay->settings->chunks * PS_N_FLOWS;
+    ps_cursor_init(&lane->cursor, replay->settings->schedule, shape,
+                   replay->lists != NULL ? replay->lists[shape->stage] : NULL);
+    lane->posting = make_posting(replay, shape);
+    lane->inputs = g_new(PsWindow, n_inputs);
+    for (guint input = 0; input < n_inputs; input++) {
+        ps_window_init(&lane->inputs[input]);
+    }
+}
+
+static void init_stages(PsReplay *replay)
 {
     const PsWorkload *workload = replay->workload;
-    guint n_inputs = replay->settings->chunks * PS_N_FLOWS;
     replay->lanes = g_new0(PsLane, workload->n_lanes);
-    replay->resyncs = g_new0(PsBatchResync, workload->n_stages);
+    replay->channels = g_new0(PsChannel *, workload->n_stages);
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         const PsLaneShape shape = lane_shape(workload, replay->settings, i);
-        replay->resyncs[i].open = g_array_new(FALSE, TRUE, sizeof(PsOpenResync));
         for (guint k = 0; k < work->data_parallel; k++) {
             PsLane *lane = &replay->lanes[work->first_lane + k];
             *lane = (PsLane){.stage = i, .replica = k};
-            ps_cursor_init(&lane->cursor, replay->settings->schedule, &shape,
-                           replay->lists != NULL ? replay->lists[i] : NULL);
-            lane->inputs = g_new(PsWindow, n_inputs);
-            for (guint input = 0; input < n_inputs; input++) {
-                ps_window_init(&lane->inputs[input]);
-            }
+            init_lane(replay, lane, &shape);
+        }
+        guint n_joints = replay->program->stages[i].n_joints;
+        replay->channels[i] = g_new0(PsChannel, n_joints);
+        for (guint k = 0; k < n_joints; k++) {
+            replay->channels[i][k].open = g_array_new(FALSE, TRUE, sizeof(PsOpenJoint));
         }
     }
 }
 
-static void replay_init(PsReplay *replay, const PsWorkload *workload,
-                        const PsReplaySettings *settings, const PsTraceSink *sink)
+static void init_events(PsReplay *replay)
 {
-    *replay = (PsReplay){.workload = workload, .settings = settings, .sink = sink};
-    replay->program = ps_program_new(workload, settings);
-    replay->simulator = ps_simulator_new();
-    replay->streams = ps_streams_new(replay->simulator, workload->n_lanes * PS_N_STREAMS,
-                                     PS_PRIORITY_END, &ps_lane_stream_funcs, replay);
-    replay->match_handler =
-        ps_simulator_add_handler(replay->simulator, ps_lane_match_transfers, replay);
-    replay->close_handler = ps_simulator_add_handler(replay->simulator, ps_feed_close, replay);
-    replay->deliver_handler = ps_simulator_add_handler(replay->simulator, ps_lane_arrive, replay);
-    replay->account = ps_account_new(workload, settings, sink);
-    replay->meter = ps_meter_new(workload);
+    PsSimulator *simulator = replay->simulator;
+    replay->streams = ps_streams_new(simulator, replay->workload->n_lanes * PS_N_STREAMS,
+                                     PS_PRIORITY_END, &ps_activity_stream_funcs, replay);
+    replay->match_handler = ps_simulator_add_handler(simulator, ps_transfer_match, replay);
+    replay->close_handler = ps_simulator_add_handler(simulator, ps_feed_close, replay);
+    replay->deliver_handler = ps_simulator_add_handler(simulator, ps_transfer_arrive, replay);
+    replay->bucket_handler = ps_simulator_add_handler(simulator, ps_update_bucket_ready, replay);
     replay->activities = g_array_new(FALSE, TRUE, sizeof(PsReplayActivity));
     replay->ready = g_array_new(FALSE, FALSE, sizeof(PsReadyTransfer));
+    replay->meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+/* Compiles the workload; over a network, prepares that. */
+static gboolean init_program(PsReplay *replay, GError **error)
+{
+    const PsReplaySettings *settings = replay->settings;
+    replay->simulator = ps_simulator_new();
+    if (settings->network == PS_NETWORK_TOPOLOGY) {
+        replay->fabric = ps_fabric_new(settings->topology);
+    }
+    replay->program = ps_program_new(replay->workload, settings, replay->fabric, error);
+    return replay->program != NULL &&
+           (replay->fabric == NULL ||
+            ps_fabric_open(replay->fabric, replay->simulator, PS_PRIORITY_END, error));
+}
+
+static gboolean replay_init(PsReplay *replay, const PsWorkload *workload,
+                            const PsReplaySettings *settings, const PsTraceSink *sink,
+                            GError **error)
+{
+    *replay = (PsReplay){.workload = workload, .settings = settings, .sink = sink};
+    if (!init_program(replay, error)) {
+        return FALSE;
+    }
+    init_events(replay);
+    replay->account = ps_account_new(workload, settings, sink);
+    replay->meter = ps_meter_new(workload);
     replay->result = g_new0(PsReplayResult, 1);
     replay->result->n_stages = workload->n_stages;
     replay->result->stages = g_new0(PsReplayStage, workload->n_stages);
     init_lists(replay);
-    init_lanes(replay);
+    init_stages(replay);
     if (settings->start == PS_START_STEADY) {
+        replay->joint_rows = ps_feed_joint_rows(replay);
         replay->block = ps_feed_block(replay);
         replay->steady = ps_feed_new_steady(replay);
     }
+    return TRUE;
 }
 
-static void replay_clear(PsReplay *replay)
+static void clear_lanes(PsReplay *replay)
 {
-    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+    for (guint i = 0; replay->lanes != NULL && i < replay->workload->n_lanes; i++) {
         for (guint input = 0; input < replay->settings->chunks * PS_N_FLOWS; input++) {
             ps_window_clear(&replay->lanes[i].inputs[input]);
         }
         g_free(replay->lanes[i].inputs);
+        ps_posting_free(replay->lanes[i].posting);
     }
-    for (guint i = 0; i < replay->workload->n_stages; i++) {
-        g_array_unref(replay->resyncs[i].open);
-        if (replay->lists != NULL) {
-            g_array_unref(replay->lists[i]);
-        }
-    }
-    g_free(replay->lists);
     g_free(replay->lanes);
-    g_free(replay->resyncs);
-    g_array_unref(replay->activities);
-    g_array_unref(replay->ready);
+}
+
+static void clear_arrays(GArray **arrays, guint n)
+{
+    for (guint i = 0; arrays != NULL && i < n; i++) {
+        g_array_unref(arrays[i]);
+    }
+    g_free(arrays);
+}
+
+static void clear_channels(PsReplay *replay)
+{
+    for (guint i = 0; replay->channels != NULL && i < replay->workload->n_stages; i++) {
+        for (guint k = 0; k < replay->program->stages[i].n_joints; k++) {
+            g_array_unref(replay->channels[i][k].open);
+        }
+        g_free(replay->channels[i]);
+    }
+    g_free(replay->channels);
+}
+
+static void replay_clear(PsReplay *replay)
+{
+    clear_lanes(replay);
+    clear_channels(replay);
+    clear_arrays(replay->lists, replay->workload->n_stages);
+    clear_arrays(replay->transfers, replay->workload->n_stages);
+    g_clear_pointer(&replay->activities, g_array_unref);
+    g_clear_pointer(&replay->ready, g_array_unref);
+    g_clear_pointer(&replay->meetings, g_hash_table_unref);
     ps_steady_free(replay->steady);
     ps_meter_free(replay->meter);
     ps_account_free(replay->account);
     ps_streams_free(replay->streams);
+    ps_fabric_free(replay->fabric);
     ps_simulator_free(replay->simulator);
     ps_program_free(replay->program);
     ps_replay_result_free(replay->result);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplay, replay_clear)
 
 static void finish_result(PsReplay *replay)
 {
@@ -168,28 +244,26 @@ static gboolean check_schedule(const PsWorkload *workload, const PsReplaySetting
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
                               const PsTraceSink *sink, GError **error)
 {
-    PsReplay replay;
-    if (!check_schedule(workload, settings, error)) {
+    g_auto(PsReplay) replay = {.workload = workload, .settings = settings};
+    if (!check_schedule(workload, settings, error) ||
+        !replay_init(&replay, workload, settings, sink, error)) {
         return NULL;
     }
-    replay_init(&replay, workload, settings, sink);
     if (settings->start == PS_START_COLD) {
         ps_feed_set_end(&replay, workload->microbatches);
     } else {
-        for (guint i = 0; i < workload->n_lanes; i++) {
-            ps_lane_try_start(&replay, i);
-        }
+        ps_feed_start(&replay);
     }
     ps_simulator_run(replay.simulator);
-    PsReplayResult *result = NULL;
     if (replay.overran) {
         ps_error(error, PS_ERROR_INPUT,
                  "the run takes more than %d days (expected less; a slip of units?)",
                  (int)(G_MAXINT64 / 2 / G_GINT64_CONSTANT(86400000000000000)));
-    } else if (ps_replay_check_done(&replay, error)) {
-        finish_result(&replay);
-        result = g_steal_pointer(&replay.result);
+        return NULL;
     }
-    replay_clear(&replay);
-    return result;
+    if (!ps_replay_check_done(&replay, error)) {
+        return NULL;
+    }
+    finish_result(&replay);
+    return g_steal_pointer(&replay.result);
 }

@@ -472,7 +472,7 @@ static const struct {
      ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
     {TRACE, "", NULL, ": cannot read: No such file or directory"},
     {MEMORY, "stash", "cache",
-     ":4: column category: unknown name \"cache\" (expected weights, weight versions, "
+     ":5: column category: unknown name \"cache\" (expected weights, weight versions, "
      "gradients, optimizer, state, stash, workspace or buffers)"},
     {MEMORY, "0.000000000000,0,0", "0.000000000000,0,1",
      ":2: column stage: 1 (expected 0 for lane 0)"},
@@ -498,7 +498,7 @@ static const struct {
     {SUMMARY, "\"trace_sha256\": \"", "\"trace_sha256\": \"x",
      ": $.trace_sha256: not a SHA-256 (expected 64 hexadecimal digits)"},
     {SUMMARY, "\"bubble_share\": ", "\"bubble_share\": 1e999, \"b\": ",
-     ":60: the number is too large (expected a finite number)"},
+     ":65: the number is too large (expected a finite number)"},
     {SUMMARY, "", NULL, ": cannot read: No such file or directory"},
 };
 
