@@ -16,7 +16,7 @@ static gint64 now(const PsReplay *replay)
 static void hold_buffer(PsReplay *replay, guint lane, double bytes, gint sign)
 {
     if (!ps_account_buffer(replay->account, lane, sign * (gint64)(bytes + 0.5), now(replay))) {
-        ps_replay_note_overflow(replay, lane);
+        ps_replay_note_overflow(replay);
     }
 }
 
