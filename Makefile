@@ -12,9 +12,9 @@ BUILD ?= release
 
 VARIANTS := release debug sanitize coverage clang
 
-PACKAGES := glib-2.0 json-glib-1.0 cairo pangocairo
+PACKAGES := glib-2.0 json-glib-1.0 gsl cairo pangocairo
 DEBIAN_PACKAGES := gcc libc6-dev make pkg-config libglib2.0-dev libcsv-dev \
-    libjson-glib-dev libcairo2-dev libpango1.0-dev check fonts-dejavu-core
+    libjson-glib-dev libgsl-dev libcairo2-dev libpango1.0-dev check fonts-dejavu-core
 
 # ---- flags ------------------------------------------------------------------------------------
 # No contraction: gcc and clang must give the same bytes.

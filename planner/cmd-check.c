@@ -73,7 +73,7 @@ static gboolean run(int argc, char **argv, GError **error)
         (tolerance_text != NULL && !ps_check_parse_tolerance(tolerance_text, &tolerance, error))) {
         return FALSE;
     }
-    g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_OPS | PS_RUN_MEMORY, error);
+    g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_EVERYTHING, error);
     if (run == NULL || !same_plan(arguments[0], run, error)) {
         return FALSE;
     }

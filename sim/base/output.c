@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <glib/gstdio.h>
 #include "sim/base/error.h"
+#include "sim/base/interrupt.h"
 
 #define MAX_FILE_BYTES ((gsize)1 << 30)
 #define READ_BYTES ((gsize)1 << 16)
@@ -18,6 +19,7 @@ struct PsOutput {
     char *path;      /* as the user wrote it, for messages */
     char *target;    /* the file that temporary becomes */
     char *temporary; /* NULL when writing straight to a device, a pipe or standard output */
+    guint handle;    /* of the temporary file, for signals */
     int failure;     /* errno of the first failed write */
 };
 
@@ -43,7 +45,7 @@ static FILE *open_temporary(PsOutput *output)
     g_autofree char *folder = g_path_get_dirname(output->target);
     g_autofree char *name = g_path_get_basename(output->target);
     output->temporary = g_strdup_printf("%s/.%s.XXXXXX", folder, name);
-    int fd = g_mkstemp_full(output->temporary, O_WRONLY | O_CLOEXEC, 0666);
+    int fd = ps_interrupt_make_temporary(output->temporary, 0666, &output->handle);
     if (fd < 0) {
         g_clear_pointer(&output->temporary, g_free);
         return NULL;
@@ -130,6 +132,9 @@ gboolean ps_output_commit(PsOutput *output, GError **error)
         io_error(error, output->path, "write", output->failure);
         return FALSE;
     }
+    if (output->temporary != NULL) {
+        ps_interrupt_forget(output->handle);
+    }
     g_clear_pointer(&output->temporary, g_free);
     return TRUE;
 }
@@ -139,6 +144,7 @@ void ps_output_free(PsOutput *output)
     close_stream(output);
     if (output->temporary != NULL) {
         g_unlink(output->temporary);
+        ps_interrupt_forget(output->handle);
     }
     g_free(output->temporary);
     g_free(output->target);

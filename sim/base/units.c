@@ -55,6 +55,9 @@ static const Unit units[] = {
     {PS_FLOP_PER_S, "GFLOP/s", 1e9, 1, TRUE},
     {PS_FLOP_PER_S, "TFLOP/s", 1e12, 1, TRUE},
     {PS_FLOP_PER_S, "PFLOP/s", 1e15, 1, TRUE},
+    {PS_PER_SECOND, "/s", 1, 1, TRUE},
+    {PS_PER_SECOND, "/min", 1, 60, FALSE},
+    {PS_PER_SECOND, "/h", 1, 3600, FALSE},
     {PS_RATIO, "%", 1, 100, TRUE},
 };
 
@@ -63,6 +66,7 @@ static const char *const expectations[PS_N_DIMENSIONS] = {
     [PS_BYTES_PER_S] = "a rate with a unit, like 25 GB/s or 200 Gbit/s",
     [PS_SECONDS] = "a time with a unit, like 3 us",
     [PS_FLOP_PER_S] = "a rate with a unit, like 312 TFLOP/s",
+    [PS_PER_SECOND] = "a rate with a unit, like 120/s",
     [PS_RATIO] = "a percentage, like 5%",
 };
 
@@ -205,6 +209,21 @@ gboolean ps_count_parse(const char *text, guint64 min, guint64 max, guint64 *val
     return FALSE;
 }
 
+gboolean ps_number_parse(const char *text, double min, double max, double *value, GError **error)
+{
+    const char *end = ps_decimal_skip(text);
+    double parsed = end != NULL ? g_ascii_strtod(text, NULL) : 0;
+    gboolean number = end != NULL && *end == '\0';
+    if (number && parsed >= min && parsed <= max) {
+        *value = parsed;
+        return TRUE;
+    }
+    g_autofree char *from = ps_double_format(min), *to = ps_double_format(max);
+    ps_error(error, PS_ERROR_USAGE, "\"%s\": %s (expected a number from %s to %s)", text,
+             number ? "out of range" : "not a number", from, to);
+    return FALSE;
+}
+
 /* Largest shown unit that the value, rounded to four digits, fills at least once. */
 static const Unit *fitting_unit(PsDimension dimension, double value)
 {
@@ -231,7 +250,7 @@ char *ps_quantity_format(PsDimension dimension, double value)
                                                                        : "%.4g";
     char number[G_ASCII_DTOSTR_BUF_SIZE + 310]; /* room for %.0f of the largest double */
     g_ascii_formatd(number, sizeof number, format, scaled);
-    return g_strconcat(number, ratio ? "" : " ", unit->text, NULL);
+    return g_strconcat(number, g_ascii_isalpha(*unit->text) ? " " : "", unit->text, NULL);
 }
 
 char *ps_double_format(double value)

@@ -12,6 +12,7 @@ typedef enum {
     PS_BYTES_PER_S, /* the byte units with /s, and bit/s kbit/s Mbit/s Gbit/s Tbit/s -> bytes/s */
     PS_SECONDS,     /* ps ns us ms s min h -> seconds */
     PS_FLOP_PER_S,  /* FLOP/s with prefix G, T, P -> FLOP/s */
+    PS_PER_SECOND,  /* /s /min /h -> times per second */
     PS_RATIO,       /* % -> fraction (5% is 0.05) */
     PS_N_DIMENSIONS
 } PsDimension;
@@ -24,6 +25,10 @@ gboolean ps_quantity_parse(PsDimension dimension, const char *text, double *valu
 /* A whole number from min to max (inclusive), digits only. */
 gboolean ps_count_parse(const char *text, guint64 min, guint64 max, guint64 *value,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* A plain decimal from min to max (inclusive), in the grammar above without a unit. */
+gboolean ps_number_parse(const char *text, double min, double max, double *value,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Short text for people, about four significant digits: "8 GiB", "25 GB/s", "41.52 ms", "5.0%".
  * Bytes take a binary prefix, rates and times a decimal one. Caller frees. */

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "sim/base/interrupt.h"
 #include "sim/base/log.h"
 #include "sim/base/output.h"
 #include "sim/base/suggest.h"
@@ -97,6 +98,7 @@ int main(int argc, char **argv)
     setlocale(LC_NUMERIC, "C");
     /* A closed pipe is then an ordinary write error. */
     signal(SIGPIPE, SIG_IGN);
+    ps_interrupt_install();
     ps_log_install();
     g_autoptr(GError) error = NULL;
     if (run(argc, argv, &error) || error == NULL) {

@@ -18,6 +18,9 @@ PsWorkload *ps_workload_new(guint n_stages, guint n_borders, guint microbatches)
 void ps_workload_free(PsWorkload *workload)
 {
     if (workload != NULL) {
+        for (guint i = 0; i < workload->n_stages; i++) {
+            g_free(workload->stages[i].layers);
+        }
         g_free(workload->stages);
         g_free(workload->borders);
         g_free(workload);
@@ -130,16 +133,26 @@ static void add_layer(PsWorkStage *work, const PsTmpc *tmpc)
     work->weights_bytes += tmpc->weight_bytes;
     work->stash_bytes += tmpc->memory_per_microbatch_bytes;
     work->workspace_bytes += tmpc->workspace_bytes;
-    work->state_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
+    work->optimizer_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
+    work->layers[work->n_layers++] = (PsWorkLayer){tmpc->backward_s, tmpc->weight_bytes};
+}
+
+/* Takes at most `most` bytes out of what is left. */
+static double take(double *left_bytes, double most_bytes)
+{
+    double taken_bytes = fmin(*left_bytes, most_bytes);
+    *left_bytes -= taken_bytes;
+    return taken_bytes;
 }
 
 static void split_fixed_memory(PsWorkStage *work)
 {
-    double fixed_bytes = fmax(work->state_bytes - work->workspace_bytes, 0);
-    work->weight_versions_bytes =
-        fmin(work->weights_bytes, fmax(fixed_bytes - work->weights_bytes, 0));
-    work->weights_bytes = fmin(work->weights_bytes, fixed_bytes);
-    work->state_bytes = fixed_bytes - work->weights_bytes - work->weight_versions_bytes;
+    double left_bytes = fmax(work->optimizer_bytes - work->workspace_bytes, 0);
+    double weights_bytes = work->weights_bytes;
+    work->weights_bytes = take(&left_bytes, weights_bytes);
+    work->weight_versions_bytes = take(&left_bytes, weights_bytes);
+    work->gradients_bytes = take(&left_bytes, weights_bytes);
+    work->optimizer_bytes = left_bytes;
 }
 
 static guint place_of_edge(const guint *edges, guint edge)
@@ -215,9 +228,11 @@ PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, 
         work->tensor_parallel = plan->stages[i].tensor_parallel;
         work->first_device = plan->stages[i].first_device;
         work->in_flight = estimate->stages[i].in_flight;
+        work->layers = g_new(PsWorkLayer, plan->stages[i].n_layers);
         for (guint k = 0; k < plan->stages[i].n_layers; k++) {
             add_layer(work, ps_stage_tmpc(&plan->stages[i], profile, k));
         }
+        work->gradient_bytes = work->weights_bytes;
         work->resync_bytes = 4.0 * (d - 1) * work->weights_bytes / d;
         work->resync_s =
             work->resync_bytes / levels.level[crossings[i].resync].bandwidth_bytes_per_s;

@@ -5,6 +5,12 @@
 #include <glib.h>
 #include "sim/plan/plan.h"
 
+/* A layer of a stage, as far as it matters when in a step something happens. */
+typedef struct {
+    double backward_s;
+    double weights_bytes;
+} PsWorkLayer;
+
 /* All times and sizes are for one microbatch on one lane (its ranks act in lock step), unless said
  * otherwise; sizes are per rank. */
 typedef struct {
@@ -18,11 +24,16 @@ typedef struct {
     double weight_gradient_s; /* the part of backward_s that schedules may run apart (W) */
     double resync_s;        /* of one all-reduce of the stage's weight gradients: once per batch */
     double resync_bytes;    /* moved by each lane in it */
+    double gradient_bytes;  /* what it sums up: as many as there are weights */
     double stash_bytes;     /* kept from forward to backward */
     double workspace_bytes; /* held from recompute to the end of backward */
     double weights_bytes;   /* fixed, as are the next two: */
     double weight_versions_bytes; /* the second copy of the weights, if the schedule keeps one */
-    double state_bytes;
+    double gradients_bytes;
+    double optimizer_bytes;
+    double state_bytes;  /* all else */
+    guint n_layers;      /* 0 where nobody says */
+    PsWorkLayer *layers; /* in the order of the forward */
 } PsWorkStage;
 
 /* A border that activations cross from stage `source` to a later stage `target`, and gradients
@@ -69,6 +80,7 @@ gboolean ps_workload_finish(PsWorkload *workload, GError **error) G_GNUC_WARN_UN
  * products.
  * The fixed memory b of Piper's profiles counts weights, the second weight version of
  * PipeDream-2BW and all else, and the workspace of layers that recompute. It is taken apart here:
- * weights min(w, b'), versions min(w, b' - weights), state the rest, b' = b - workspace. */
+ * weights, versions, gradients min(w, what is left of b'), in this order, the rest optimizer state;
+ * b' = b - workspace. */
 PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile,
                                   GError **error) G_GNUC_WARN_UNUSED_RESULT;

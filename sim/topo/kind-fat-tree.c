@@ -127,6 +127,7 @@ const PsKind ps_kind_fat_tree = {
     .n_links = n_links,
     .capacity = capacity,
     .link_name = link_name,
+    .at_port = ps_port_both_ways,
     .between = between,
     .up = up,
     .down = down,

@@ -49,5 +49,6 @@ const PsKind ps_kind_rail = {
     .n_links = n_links,
     .capacity = capacity,
     .link_name = link_name,
+    .at_port = ps_port_both_ways,
     .between = between,
 };

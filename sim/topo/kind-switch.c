@@ -46,6 +46,7 @@ const PsKind ps_kind_switch = {
     .n_links = n_links,
     .capacity = capacity,
     .link_name = link_name,
+    .at_port = ps_port_both_ways,
     .between = between,
     .up = up,
     .down = down,

@@ -106,6 +106,24 @@ static char *link_name(const PsPorts *ports, guint link)
     return g_strdup_printf("%s>%s", from, to);
 }
 
+/* The link that leaves a port along a dimension. */
+static guint link_from(const Grid *grid, guint port, guint dimension, gboolean upwards)
+{
+    return 2 * (port * grid->n + dimension) + !upwards;
+}
+
+static void at_port(const PsPorts *ports, guint port, GArray *links)
+{
+    Grid grid = grid_of(ports);
+    for (guint i = 0; i < grid.n; i++) {
+        for (int upwards = 0; upwards <= 1 && grid.sizes[i] > 1; upwards++) {
+            guint back = neighbour(ports, &grid, port, i, !upwards);
+            guint ends[] = {link_from(&grid, port, i, upwards), link_from(&grid, back, i, upwards)};
+            g_array_append_vals(links, ends, G_N_ELEMENTS(ends));
+        }
+    }
+}
+
 static guint between(const PsPorts *ports, guint source, guint destination, GArray *links)
 {
     Grid grid = grid_of(ports);
@@ -119,7 +137,7 @@ static guint between(const PsPorts *ports, guint source, guint destination, GArr
         gboolean upwards = forward <= size - forward;
         guint steps = upwards ? forward : size - forward;
         for (guint step = 0; step < steps; step++) {
-            guint link = 2 * (port * grid.n + i) + !upwards;
+            guint link = link_from(&grid, port, i, upwards);
             g_array_append_val(links, link);
             port = neighbour(ports, &grid, port, i, upwards);
         }
@@ -136,6 +154,7 @@ const PsKind ps_kind_ring = {
     .n_links = n_links,
     .capacity = capacity,
     .link_name = link_name,
+    .at_port = at_port,
     .between = between,
 };
 
@@ -147,5 +166,6 @@ const PsKind ps_kind_torus = {
     .n_links = n_links,
     .capacity = capacity,
     .link_name = link_name,
+    .at_port = at_port,
     .between = between,
 };

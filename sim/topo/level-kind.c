@@ -45,3 +45,10 @@ guint ps_ports_of(const PsPorts *ports, guint devices)
 {
     return devices / ports->port_devices;
 }
+
+void ps_port_both_ways(const PsPorts *ports, guint port, GArray *links)
+{
+    (void)ports;
+    guint both[] = {2 * port, 2 * port + 1};
+    g_array_append_vals(links, both, G_N_ELEMENTS(both));
+}

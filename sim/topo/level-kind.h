@@ -36,6 +36,8 @@ typedef struct {
     guint (*n_links)(const PsPorts *ports);
     double (*capacity)(const PsPorts *ports, guint link); /* bytes per second */
     char *(*link_name)(const PsPorts *ports, guint link); /* "source>destination"; caller frees */
+    /* Appends the links that begin or end at a port. */
+    void (*at_port)(const PsPorts *ports, guint port, GArray *links);
     /* Appends the links between two ports of one group; returns how often the level's latency is
      * paid. */
     guint (*between)(const PsPorts *ports, guint source, guint destination, GArray *links);
@@ -57,3 +59,5 @@ PsPorts ps_topology_ports(const PsTopology *topology, guint level);
 double ps_port_capacity(const PsPorts *ports);
 char *ps_port_name(const PsPorts *ports, guint port); /* caller frees */
 guint ps_ports_of(const PsPorts *ports, guint devices);
+/* at_port of the kinds whose links begin with one to and one from each port. */
+void ps_port_both_ways(const PsPorts *ports, guint port, GArray *links);

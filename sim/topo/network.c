@@ -101,8 +101,23 @@ char *ps_network_link_name(const PsNetwork *network, guint link)
     return level->kind->link_name(&level->ports, link - level->first_link);
 }
 
-/* ---- routes over levels -----------------------------------------------------------------------
- */
+gboolean ps_network_find_links(const PsNetwork *network, const char *name, GArray *links,
+                               GError **error)
+{
+    guint before = links->len;
+    for (guint i = 0; i < network->n_links; i++) {
+        g_autofree char *other = ps_network_link_name(network, i);
+        if (g_str_equal(name, other)) {
+            g_array_append_val(links, i);
+        }
+    }
+    if (links->len == before) {
+        g_autofree char *example = ps_network_link_name(network, 0);
+        ps_error(error, PS_ERROR_USAGE, "unknown link \"%s\" (expected one such as %s)", name,
+                 example);
+    }
+    return links->len > before;
+}
 
 /* Turns the numbers that a level appended from `start` on into those of the network. */
 static void shift(const Level *level, GArray *links, guint start)
@@ -111,6 +126,34 @@ static void shift(const Level *level, GArray *links, guint start)
         g_array_index(links, guint, i) += level->first_link;
     }
 }
+
+static void list_device_links(const PsLinkList *list, guint device, GArray *links)
+{
+    for (guint i = 0; i < list->n_links; i++) {
+        if (list->links[i].source == list->devices[device] ||
+            list->links[i].destination == list->devices[device]) {
+            g_array_append_val(links, i);
+        }
+    }
+}
+
+void ps_network_device_links(const PsNetwork *network, guint device, GArray *links)
+{
+    const PsTopology *topology = network->topology;
+    if (topology->links != NULL) {
+        list_device_links(topology->links, device, links);
+        return;
+    }
+    for (guint i = 0; i < topology->n_levels; i++) {
+        const Level *level = &network->levels[i];
+        guint start = links->len;
+        level->kind->at_port(&level->ports, ps_ports_of(&level->ports, device), links);
+        shift(level, links, start);
+    }
+}
+
+/* ---- routes over levels -----------------------------------------------------------------------
+ */
 
 /* From a device up to its port at a level, through the switches of the levels inside. */
 static void climb(const PsNetwork *network, guint level, guint device, GArray *links)

@@ -20,6 +20,16 @@ const double *ps_network_capacities(const PsNetwork *network);
 /* "source>destination": a device is its rank, a switch LEVEL/NUMBER. Caller frees. */
 char *ps_network_link_name(const PsNetwork *network, guint link);
 
+/* Appends the links (guint) of that name: one, or two around a ring of two. The error (USAGE) where
+ * there is none shows how names look. */
+gboolean ps_network_find_links(const PsNetwork *network, const char *name, GArray *links,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
+/* Appends the links (guint) by which a device is attached: at every level those that begin or end
+ * at its adapter, which may be one that its member shares; in a list those that begin or end at it.
+ */
+void ps_network_device_links(const PsNetwork *network, guint device, GArray *links);
+
 /* Puts the links from one device to another into `links` (guint; what it held is dropped), in the
  * order in which a message crosses them, and its latency; nothing and 0 from a device to itself.
  *

@@ -45,6 +45,9 @@ START_TEST(parses_quantities)
         {PS_FLOP_PER_S, "312 TFLOP/s", 312e12},
         {PS_FLOP_PER_S, "1 PFLOP/s", 1e15},
         {PS_FLOP_PER_S, "1 GFLOP/s", 1e9},
+        {PS_PER_SECOND, "120/s", 120},
+        {PS_PER_SECOND, "90 /min", 1.5},
+        {PS_PER_SECOND, "1800/h", 0.5},
         {PS_RATIO, "5%", 0.05},
         {PS_RATIO, "0.5 %", 0.005},
         {PS_RATIO, "7%", 0.07},
@@ -65,6 +68,7 @@ END_TEST
 #define RATE " (expected a rate with a unit, like 25 GB/s or 200 Gbit/s)"
 #define TIME " (expected a time with a unit, like 3 us)"
 #define FLOPS " (expected a rate with a unit, like 312 TFLOP/s)"
+#define OFTEN " (expected a rate with a unit, like 120/s)"
 #define PERCENT " (expected a percentage, like 5%)"
 
 START_TEST(refuses_other_quantities)
@@ -107,6 +111,8 @@ START_TEST(refuses_other_quantities)
         {PS_SECONDS, "1 sec", "\"1 sec\": unknown unit \"sec\", did you mean s?" TIME},
         {PS_FLOP_PER_S, "312 TFLOPS",
          "\"312 TFLOPS\": unknown unit \"TFLOPS\", did you mean TFLOP/s?" FLOPS},
+        {PS_PER_SECOND, "120", "\"120\": the unit is missing" OFTEN},
+        {PS_PER_SECOND, "120/m", "\"120/m\": unknown unit \"/m\"" OFTEN},
         {PS_RATIO, "0.05", "\"0.05\": the unit is missing" PERCENT},
         {PS_RATIO, "-5%", "\"-5%\": not a number with a unit" PERCENT},
     };
@@ -153,6 +159,31 @@ START_TEST(parses_counts)
 }
 END_TEST
 
+START_TEST(parses_numbers)
+{
+    double value = 0;
+    GError *error = NULL;
+    ck_assert(ps_number_parse("1.5", 1, 2, &value, &error) && value == 1.5);
+    ck_assert(ps_number_parse("1", 1, 2, &value, &error) && value == 1);
+    ck_assert(ps_number_parse("0.2e1", 1, 2, &value, &error) && value == 2);
+    static const struct {
+        const char *text, *complaint;
+    } cases[] = {
+        {"", "not a number"},      {"-1", "not a number"},    {"1.5 s", "not a number"},
+        {"1.", "not a number"},    {"1,5", "not a number"},   {"nan", "not a number"},
+        {"inf", "not a number"},   {"0x1p0", "not a number"}, {"0.999", "out of range"},
+        {"2.001", "out of range"}, {"1e400", "out of range"},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *message = g_strdup_printf("\"%s\": %s (expected a number from 1 to 2)",
+                                                   cases[i].text, cases[i].complaint);
+        ck_assert(!ps_number_parse(cases[i].text, 1, 2, &value, &error));
+        ps_assert_error(error, PS_ERROR_USAGE, message);
+        ck_assert(value == 2);
+    }
+}
+END_TEST
+
 START_TEST(formats_quantities)
 {
     static const struct {
@@ -180,6 +211,8 @@ START_TEST(formats_quantities)
         {PS_SECONDS, 1e-13, "0.1 ps"},
         {PS_FLOP_PER_S, 312e12, "312 TFLOP/s"},
         {PS_FLOP_PER_S, 5000, "5000 FLOP/s"},
+        {PS_PER_SECOND, 120, "120/s"},
+        {PS_PER_SECOND, 0.125, "0.125/s"},
         {PS_RATIO, 0.05, "5.0%"},
         {PS_RATIO, 0, "0.0%"},
         {PS_RATIO, -0.125, "-12.5%"},
@@ -331,7 +364,7 @@ START_TEST(seconds_cross_to_the_nearest_picosecond)
 }
 END_TEST
 
-PS_TEST_MAIN("units", parses_quantities, refuses_other_quantities, parses_counts,
+PS_TEST_MAIN("units", parses_quantities, refuses_other_quantities, parses_counts, parses_numbers,
              formats_quantities, formats_doubles, any_double_reads_back,
              picoseconds_have_twelve_decimals, picoseconds_are_read_exactly,
              any_picoseconds_read_back, seconds_cross_to_the_nearest_picosecond)

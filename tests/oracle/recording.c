@@ -27,6 +27,45 @@ PsRecording ps_record(const PsWorkload *workload, const PsReplayChoices *choices
     return recording;
 }
 
+static double sum_of(const double *held)
+{
+    double sum = 0;
+    for (guint k = 0; k < PS_N_MEMORY; k++) {
+        sum += held[k];
+    }
+    return sum;
+}
+
+double *ps_recording_peaks(const PsRecording *recording, const PsWorkload *workload)
+{
+    static const PsMemoryKind passing[] = {PS_MEMORY_STASH, PS_MEMORY_WORKSPACE, PS_MEMORY_BUFFERS};
+    g_autofree double *held = g_new0(double, (gsize)workload->n_lanes *PS_N_MEMORY);
+    g_autofree gint64 *since_ps = g_new0(gint64, workload->n_lanes);
+    double *peaks = g_new0(double, workload->n_stages);
+    gint64 last_ps = 0;
+    for (guint i = 0; i < recording->memory->len; i++) {
+        const PsTraceMemory *change = &g_array_index(recording->memory, PsTraceMemory, i);
+        double *lane = &held[change->lane * PS_N_MEMORY];
+        ck_assert_int_ge(change->time_ps, last_ps);
+        last_ps = change->time_ps;
+        if (change->time_ps > since_ps[change->lane]) {
+            peaks[change->stage] = fmax(peaks[change->stage], sum_of(lane));
+            since_ps[change->lane] = change->time_ps;
+        }
+        lane[change->category] = change->bytes;
+    }
+    for (guint stage = 0; stage < workload->n_stages; stage++) {
+        const PsWorkStage *work = &workload->stages[stage];
+        for (guint i = work->first_lane; i < work->first_lane + work->data_parallel; i++) {
+            peaks[stage] = fmax(peaks[stage], sum_of(&held[i * PS_N_MEMORY]));
+            for (guint k = 0; k < G_N_ELEMENTS(passing); k++) {
+                ck_assert_double_eq(held[i * PS_N_MEMORY + passing[k]], 0);
+            }
+        }
+    }
+    return peaks;
+}
+
 void ps_recording_clear(PsRecording *recording)
 {
     ps_replay_result_free(recording->result);

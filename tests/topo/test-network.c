@@ -162,20 +162,27 @@ static guint draw_level(GRand *rand, guint index, guint members, gboolean switch
     return size;
 }
 
+/* One to three random levels. Caller frees. */
+static char *draw_topology(GRand *rand)
+{
+    GString *text = g_string_new(NULL);
+    gboolean switched = FALSE;
+    guint n_levels = (guint)g_rand_int_range(rand, 1, 4), size = 1;
+    for (guint i = 0; i < n_levels; i++) {
+        size = draw_level(rand, i, size, switched, &switched, text);
+    }
+    return g_string_free(g_string_append(text, "1GiB"), FALSE);
+}
+
 /* From any device to any other the links of a route join on to each other, no link comes twice, and
  * every link has its twin of the same capacity the other way. */
 START_TEST(random_routes_join)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("random_routes_join"));
     for (guint round = 0; round < 100; round++) {
-        g_autoptr(GString) text = g_string_new(NULL);
-        gboolean switched = FALSE;
-        guint n_levels = (guint)g_rand_int_range(rand, 1, 4), size = 1;
-        for (guint i = 0; i < n_levels; i++) {
-            size = draw_level(rand, i, size, switched, &switched, text);
-        }
-        g_string_append(text, "1GiB");
-        g_auto(Net) net = open_net(text->str);
+        g_autofree char *text = draw_topology(rand);
+        g_auto(Net) net = open_net(text);
+        guint size = ps_network_devices(net.network);
         for (guint pair = 0; pair < 20; pair++) {
             guint source = (guint)g_rand_int_range(rand, 0, (int)size);
             guint destination = (guint)g_rand_int_range(rand, 0, (int)size);
@@ -184,7 +191,7 @@ START_TEST(random_routes_join)
             g_autofree char *at = g_strdup_printf("%u", source);
             for (char **link = links; *link != NULL; link++) {
                 g_auto(GStrv) ends = g_strsplit(*link, ">", -1);
-                ck_assert_msg(strcmp(ends[0], at) == 0, "%s: %s", text->str, route);
+                ck_assert_msg(strcmp(ends[0], at) == 0, "%s: %s", text, route);
                 ck_assert(!g_strv_contains((const char *const *)link + 1, *link));
                 g_autofree char *back = g_strdup_printf("%s>%s", ends[1], ends[0]);
                 ck_assert_double_eq(capacity_of(&net, *link), capacity_of(&net, back));
@@ -192,9 +199,91 @@ START_TEST(random_routes_join)
                 at = g_strdup(ends[1]);
             }
             g_autofree char *end = g_strdup_printf("%u", destination);
-            ck_assert_msg(strcmp(end, at) == 0, "%s: %s", text->str, route);
+            ck_assert_msg(strcmp(end, at) == 0, "%s: %s", text, route);
         }
     }
+}
+END_TEST
+
+static gboolean is_number(const char *text)
+{
+    return text[strspn(text, "0123456789")] == '\0';
+}
+
+/* Whether `end`, one end of a link whose other end is `other`, is an adapter of the device, by
+ * their names alone. A shared adapter of level i bears the name of the switch inside it, LEVEL/n of
+ * level i - 1; its links lead to switches of level i or, in rings, to adapters like it. */
+static gboolean is_adapter(const PsTopology *topology, guint device, const char *end,
+                           const char *other)
+{
+    if (is_number(end)) {
+        return (guint)g_ascii_strtoull(end, NULL, 10) == device;
+    }
+    for (guint i = 1; i < topology->n_levels; i++) {
+        const PsTopologyLevel *level = &topology->levels[i], *inner = level - 1;
+        g_autofree char *adapter = g_strdup_printf("%s/%u", inner->name, device / inner->size);
+        g_autofree char *switches = g_strconcat(level->name, "/", NULL);
+        g_autofree char *peers = g_strconcat(inner->name, "/", NULL);
+        gboolean at_level = g_str_has_prefix(other, switches) ||
+                            (g_str_has_prefix(other, peers) && is_number(other + strlen(peers)));
+        if (level->shared_bytes_per_s > 0 && at_level && g_str_equal(end, adapter)) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
+/* The links of a device are those that begin or end at one of its adapters, each once. */
+START_TEST(devices_have_their_links)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("devices_have_their_links"));
+    for (guint round = 0; round < 200; round++) {
+        g_autofree char *text = draw_topology(rand);
+        g_auto(Net) net = open_net(text);
+        guint n_links = ps_network_links(net.network);
+        guint device = (guint)g_rand_int_range(rand, 0, (int)ps_network_devices(net.network));
+        ps_network_device_links(net.network, device, net.links);
+        g_autofree guint *times = g_new0(guint, n_links);
+        for (guint i = 0; i < net.links->len; i++) {
+            times[g_array_index(net.links, guint, i)]++;
+        }
+        for (guint link = 0; link < n_links; link++) {
+            g_autofree char *name = ps_network_link_name(net.network, link);
+            g_auto(GStrv) ends = g_strsplit(name, ">", -1);
+            guint expected = is_adapter(net.topology, device, ends[0], ends[1]) ||
+                             is_adapter(net.topology, device, ends[1], ends[0]);
+            gboolean to_itself = g_str_equal(ends[0], ends[1]); /* a ring of one: never used */
+            ck_assert_msg(to_itself || times[link] == expected, "%s: device %u, %s", text, device,
+                          name);
+        }
+    }
+}
+END_TEST
+
+START_TEST(links_are_found_by_name)
+{
+    g_auto(Net) levels = open_net(NODE "all:8 25GB/s ring 1GiB");
+    GError *error = NULL;
+    ck_assert(ps_network_find_links(levels.network, "node/1>5", levels.links, &error));
+    ck_assert_uint_eq(levels.links->len, 1);
+    /* Around a ring of two there are two ways. */
+    ck_assert(ps_network_find_links(levels.network, "5>1", levels.links, &error));
+    ck_assert_uint_eq(levels.links->len, 3);
+    for (guint i = 0; i < 3; i++) {
+        guint link = g_array_index(levels.links, guint, i);
+        g_autofree char *name = ps_network_link_name(levels.network, link);
+        ck_assert_str_eq(name, i == 0 ? "node/1>5" : "5>1");
+    }
+    ck_assert(!ps_network_find_links(levels.network, "5>node/0", levels.links, &error));
+    ps_assert_error(error, PS_ERROR_USAGE,
+                    "unknown link \"5>node/0\" (expected one such as 0>node/0)");
+    ck_assert_uint_eq(levels.links->len, 3);
+    g_auto(Net) list = open_links("0,a,1e9,0\na,1,1e9,0\n1,0,1e9,0\na,b,1e9,0\n0,b,1e9,0\n");
+    ps_network_device_links(list.network, 0, list.links);
+    ck_assert_uint_eq(list.links->len, 3);
+    ck_assert_uint_eq(g_array_index(list.links, guint, 0), 0);
+    ck_assert_uint_eq(g_array_index(list.links, guint, 1), 2);
+    ck_assert_uint_eq(g_array_index(list.links, guint, 2), 4);
 }
 END_TEST
 
@@ -299,5 +388,5 @@ START_TEST(nodes_are_groups)
 END_TEST
 
 PS_TEST_MAIN("network", routes_over_levels, links_have_their_capacities, random_routes_join,
-             routes_over_links, says_where_no_path_leads, random_paths_are_shortest,
-             nodes_are_groups)
+             devices_have_their_links, links_are_found_by_name, routes_over_links,
+             says_where_no_path_leads, random_paths_are_shortest, nodes_are_groups)

@@ -1,0 +1,146 @@
+#include "sim/base/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The state below is the program's, because a signal is: a handler has no other way to it. All of
+ * it can be read at any moment: paths are copies in place, and their states say when they are
+ * whole. */
+#define MOST_FILES 256
+#define UNLISTED MOST_FILES /* handle of a file that found no place in the table */
+#define MOST_WAITS 1000     /* milliseconds */
+
+typedef enum { FREE, CHANGING, LISTED } FileState;
+
+static struct {
+    atomic_int state; /* FileState */
+    char path[PATH_MAX];
+} files[MOST_FILES];
+static atomic_int holds;
+static atomic_int requested;
+static atomic_int making; /* threads between making a file and listing it */
+static atomic_int dying;
+
+static const int signals[] = {SIGINT, SIGTERM};
+
+/* Calls only what POSIX allows in handlers. Other threads run on: those that are making a file list
+ * it first, and make no further ones; none writes the path of a file that is being removed. */
+static void die(int number)
+{
+    if (atomic_exchange(&dying, 1) == 1) {
+        return; /* another thread is about it */
+    }
+    for (guint i = 0; i < MOST_WAITS && atomic_load(&making) > 0; i++) {
+        poll(NULL, 0, 1);
+    }
+    for (guint i = 0; i < MOST_FILES; i++) {
+        int listed = LISTED;
+        if (atomic_compare_exchange_strong(&files[i].state, &listed, CHANGING)) {
+            unlink(files[i].path);
+        }
+    }
+    signal(number, SIG_DFL);
+    raise(number); /* at the end of the handler */
+}
+
+static void handle(int number)
+{
+    int saved = errno;
+    if (atomic_load(&holds) == 0 || atomic_exchange(&requested, 1) == 1) {
+        die(number);
+    }
+    errno = saved;
+}
+
+static void fill_set(sigset_t *set)
+{
+    sigemptyset(set);
+    for (guint i = 0; i < G_N_ELEMENTS(signals); i++) {
+        sigaddset(set, signals[i]);
+    }
+}
+
+void ps_interrupt_install(void)
+{
+    struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
+    fill_set(&action.sa_mask);
+    for (guint i = 0; i < G_N_ELEMENTS(signals); i++) {
+        struct sigaction old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+void ps_interrupt_hold(void)
+{
+    if (atomic_fetch_add(&holds, 1) == 0) {
+        atomic_store(&requested, 0);
+    }
+}
+
+void ps_interrupt_release(void)
+{
+    atomic_fetch_sub(&holds, 1);
+}
+
+gboolean ps_interrupt_requested(void)
+{
+    return atomic_load(&requested) == 1;
+}
+
+/* Another thread handles a signal. */
+G_GNUC_NORETURN static void wait_for_death(void)
+{
+    for (;;) {
+        pause();
+    }
+}
+
+static guint list_file(const char *path)
+{
+    for (guint i = 0; strlen(path) < PATH_MAX && i < MOST_FILES; i++) {
+        int empty = FREE;
+        if (atomic_compare_exchange_strong(&files[i].state, &empty, CHANGING)) {
+            strcpy(files[i].path, path);
+            atomic_store(&files[i].state, LISTED);
+            return i;
+        }
+    }
+    return UNLISTED;
+}
+
+int ps_interrupt_make_temporary(char *text, int mode, guint *handle)
+{
+    sigset_t blocked, before;
+    fill_set(&blocked);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    atomic_fetch_add(&making, 1);
+    gboolean late = atomic_load(&dying) == 1;
+    int fd = late ? -1 : g_mkstemp_full(text, O_WRONLY | O_CLOEXEC, mode);
+    int code = errno;
+    *handle = fd >= 0 ? list_file(text) : UNLISTED;
+    atomic_fetch_sub(&making, 1);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (late) {
+        wait_for_death();
+    }
+    errno = code;
+    return fd;
+}
+
+void ps_interrupt_forget(guint handle)
+{
+    int listed = LISTED;
+    if (handle == UNLISTED || atomic_compare_exchange_strong(&files[handle].state, &listed, FREE)) {
+        return;
+    }
+    wait_for_death(); /* whatever failed is not worth a message any more */
+}

@@ -1,0 +1,23 @@
+/* What happens on SIGINT and SIGTERM: the temporary files of outputs under way are removed and the
+ * program dies by the signal. Who can end early in good order holds that off for a while. */
+#pragma once
+
+#include <glib.h>
+
+/* Installs the handlers, but for a signal that was ignored when the program started. Called once,
+ * by main. */
+void ps_interrupt_install(void);
+
+/* From the first hold to the last release the first signal only sets a flag; a second one kills as
+ * above. The first hold clears the flag. Any thread may call any of these. */
+void ps_interrupt_hold(void);
+void ps_interrupt_release(void);
+gboolean ps_interrupt_requested(void);
+
+/* Makes a temporary file as g_mkstemp_full does (text ends in XXXXXX, which is replaced; returns a
+ * descriptor for writing, or -1 with errno) that a signal removes, until it is forgotten. Does not
+ * return where a signal is about to end the program. */
+int ps_interrupt_make_temporary(char *text, int mode, guint *handle);
+/* The file has been renamed or removed, or that has failed. Does not return where a signal is
+ * about to end the program. */
+void ps_interrupt_forget(guint handle);

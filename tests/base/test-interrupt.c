@@ -1,0 +1,289 @@
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "sim/base/interrupt.h"
+#include "sim/base/output.h"
+#include "tests/harness/harness.h"
+
+static guint count_files(const char *folder)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    guint n = 0;
+    while (g_dir_read_name(dir) != NULL) {
+        n++;
+    }
+    return n;
+}
+
+/* Runs func in a child with the handlers installed; returns its wait status. */
+static int status_of(void (*func)(const char *folder), const char *folder)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        ps_interrupt_install();
+        func(folder);
+        _exit(0);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static PsOutput *open_output(const char *folder, const char *name)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    PsOutput *output = ps_output_open(path, NULL);
+    ps_output_puts(output, "half a file");
+    return output;
+}
+
+static void die_with_outputs(const char *folder)
+{
+    (void)open_output(folder, "one");
+    (void)open_output(folder, "two");
+    PsOutput *done = open_output(folder, "done");
+    PsOutput *dropped = open_output(folder, "dropped");
+    if (!ps_output_commit(done, NULL) || count_files(folder) != 4) {
+        _exit(1);
+    }
+    ps_output_free(done);
+    ps_output_free(dropped);
+    raise(SIGINT);
+}
+
+START_TEST(a_signal_removes_what_is_under_way)
+{
+    const char *folder = ps_test_folder();
+    int status = status_of(die_with_outputs, folder);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    ck_assert_uint_eq(count_files(folder), 1); /* done */
+}
+END_TEST
+
+static gpointer open_and_commit(gpointer folder)
+{
+    for (guint i = 0;; i++) {
+        g_autofree char *name = g_strdup_printf("%p-%u", (gpointer)g_thread_self(), i % 3);
+        PsOutput *output = open_output(folder, name);
+        gboolean fine = i % 2 == 1 || ps_output_commit(output, NULL);
+        ps_output_free(output);
+        if (!fine) {
+            _exit(1);
+        }
+    }
+    return NULL;
+}
+
+static void die_among_threads(const char *folder)
+{
+    for (guint i = 0; i < 4; i++) {
+        g_thread_unref(g_thread_new("writer", open_and_commit, (gpointer)folder));
+    }
+    g_usleep(G_USEC_PER_SEC / 20);
+    kill(getpid(), SIGTERM);
+    pause();
+}
+
+/* Whole files stay, temporary ones (their names begin with a dot) do not. */
+START_TEST(threads_leave_no_files)
+{
+    const char *folder = ps_test_folder();
+    int status = status_of(die_among_threads, folder);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    guint n_whole = 0, n_temporary = 0;
+    for (const char *name = g_dir_read_name(dir); name != NULL; name = g_dir_read_name(dir)) {
+        if (*name != '.') {
+            g_autofree char *path = g_build_filename(folder, name, NULL);
+            gsize length;
+            g_autofree char *text = ps_read_file(path, &length, NULL);
+            ck_assert_str_eq(text, "half a file");
+            n_whole++;
+        } else {
+            n_temporary++;
+        }
+    }
+    ck_assert_uint_gt(n_whole, 0);
+    ck_assert_uint_eq(n_temporary, 0);
+}
+END_TEST
+
+static void hold_off(const char *folder)
+{
+    gboolean right = !ps_interrupt_requested();
+    ps_interrupt_hold();
+    ps_interrupt_hold();
+    right = right && !ps_interrupt_requested();
+    raise(SIGTERM);
+    right = right && ps_interrupt_requested();
+    ps_interrupt_release();
+    ps_interrupt_release();
+    right = right && ps_interrupt_requested(); /* for whoever ends the run */
+    ps_interrupt_hold();
+    right = right && !ps_interrupt_requested();
+    ps_interrupt_release();
+    (void)folder;
+    _exit(right ? 42 : 1);
+}
+
+static void signal_twice(const char *folder)
+{
+    (void)open_output(folder, "held");
+    ps_interrupt_hold();
+    raise(SIGTERM);
+    raise(SIGINT);
+}
+
+static void signal_after_release(const char *folder)
+{
+    (void)folder;
+    ps_interrupt_hold();
+    ps_interrupt_release();
+    raise(SIGINT);
+}
+
+START_TEST(a_held_signal_sets_a_flag)
+{
+    const char *folder = ps_test_folder();
+    int status = status_of(hold_off, folder);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    status = status_of(signal_twice, folder);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    ck_assert_uint_eq(count_files(folder), 0);
+    status = status_of(signal_after_release, folder);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+END_TEST
+
+static void signal_while_ignored(const char *folder)
+{
+    (void)folder;
+    signal(SIGINT, SIG_IGN);
+    ps_interrupt_install();
+    raise(SIGINT);
+    _exit(42);
+}
+
+/* As nohup and shells without job control start programs. */
+START_TEST(an_ignored_signal_stays_ignored)
+{
+    int status = status_of(signal_while_ignored, "");
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+END_TEST
+
+/* More than the table holds: the rest is written all the same. */
+static void open_many(const char *folder)
+{
+    for (guint i = 0; i < 300; i++) {
+        g_autofree char *name = g_strdup_printf("%u", i);
+        PsOutput *output = open_output(folder, name);
+        if (i % 100 == 99 && !ps_output_commit(output, NULL)) {
+            _exit(1);
+        }
+    }
+    _exit(42);
+}
+
+START_TEST(many_files_find_no_place)
+{
+    const char *folder = ps_test_folder();
+    int status = status_of(open_many, folder);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    g_autofree char *last = g_build_filename(folder, "299", NULL);
+    ck_assert(g_file_test(last, G_FILE_TEST_EXISTS));
+}
+END_TEST
+
+/* ---- from the command line -------------------------------------------------------------------
+ */
+
+static void take_signals(gpointer unused)
+{
+    (void)unused;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+static gboolean has_temporary_file(const char *folder)
+{
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name = NULL;
+    do {
+        name = dir != NULL ? g_dir_read_name(dir) : NULL;
+    } while (name != NULL && *name != '.');
+    return name != NULL;
+}
+
+/* Starts pipersim, waits for a temporary file in `folder`, sends the signal, and expects
+ * death by it and no file. */
+static void interrupt_command(const char *const *arguments, const char *folder, int number)
+{
+    const char *program = g_getenv("PIPERSIM");
+    ck_assert_msg(program != NULL, "PIPERSIM is not set");
+    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    g_ptr_array_add(argv, (gpointer)program);
+    for (; *arguments != NULL; arguments++) {
+        g_ptr_array_add(argv, (gpointer)*arguments);
+    }
+    g_ptr_array_add(argv, NULL);
+    g_autoptr(GError) error = NULL;
+    GPid pid;
+    g_spawn_async(NULL, (char **)argv->pdata, NULL,
+                  G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL |
+                      G_SPAWN_STDERR_TO_DEV_NULL,
+                  take_signals, NULL, &pid, &error);
+    ps_assert_no_error(error);
+    for (guint i = 0; i < 10000 && !has_temporary_file(folder); i++) {
+        g_usleep(G_USEC_PER_SEC / 1000);
+    }
+    ck_assert(has_temporary_file(folder));
+    kill(pid, number);
+    int status;
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == number, "status %d", status);
+    ck_assert(!has_temporary_file(folder));
+}
+
+START_TEST(a_replay_leaves_no_files)
+{
+    const int numbers[] = {SIGINT, SIGTERM};
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        g_autofree char *run = g_build_filename(ps_test_folder(), "run", NULL);
+        const char *const replay[] = {
+            "replay", "--synthetic", "stages=64 microbatches=1000000 forward=1ms backward=2ms",
+            "-o",     run,           NULL};
+        interrupt_command(replay, run, numbers[i]);
+    }
+}
+END_TEST
+
+/* Some thousand points on several threads. */
+START_TEST(a_sweep_leaves_no_files)
+{
+    g_autoptr(GString) memory = g_string_new("40GiB");
+    for (guint i = 1; i < 5000; i++) {
+        g_string_append_printf(memory, ",%uMiB", 40960 + i);
+    }
+    const char *folder = ps_test_folder();
+    g_autofree char *rows = g_build_filename(folder, "sweep.csv", NULL);
+    const char *const sweep[] = {"sweep",     "planner/profiles/gpt3-13b-a100.json",
+                                 "--memory",  memory->str,
+                                 "--threads", "3",
+                                 "-o",        rows,
+                                 NULL};
+    interrupt_command(sweep, folder, SIGINT);
+    ck_assert_uint_eq(count_files(folder), 0);
+}
+END_TEST
+
+PS_TEST_MAIN("interrupt", a_signal_removes_what_is_under_way, threads_leave_no_files,
+             a_held_signal_sets_a_flag, an_ignored_signal_stays_ignored, many_files_find_no_place,
+             a_replay_leaves_no_files, a_sweep_leaves_no_files)
