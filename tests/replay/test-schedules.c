@@ -199,7 +199,7 @@ static void add_bytes(PsWorkload *workload, GRand *rand)
         stage->n_layers = (guint)g_rand_int_range(rand, 1, 4);
         stage->layers = g_new(PsWorkLayer, stage->n_layers);
         for (guint k = 0; k < stage->n_layers; k++) {
-            stage->layers[k] = (PsWorkLayer){stage->backward_s / stage->n_layers,
+            stage->layers[k] = (PsWorkLayer){{0, stage->backward_s / stage->n_layers, 0},
                                              stage->gradient_bytes / stage->n_layers};
         }
     }
