@@ -499,6 +499,15 @@ END_TEST
 /* ---- tensor-parallel collectives ---------------------------------------------------------------
  */
 
+/* What profiles may say is what there is. */
+START_TEST(kinds_are_known)
+{
+    for (guint i = 0; i <= PS_N_COLLECTIVE_KINDS; i++) {
+        ck_assert_int_eq(g_strcmp0(ps_tmpc_collective_kinds[i], ps_collective_kind_names[i]), 0);
+    }
+}
+END_TEST
+
 /* Layers' collectives take their place in the passes: where each takes as long on the network as
  * the layer's time has room for, nothing changes; else each pass is longer by the difference.
  * Buckets become ready behind their layers' collectives. */
@@ -674,5 +683,5 @@ END_TEST
 PS_TEST_MAIN("network", links_that_act_as_one, unshared_is_flat, shared_adapters,
              one_after_another_or_at_once, head_of_the_line, waiting_for_less_is_never_slower,
              after_the_last_backward, buckets_overlap_the_last_backward, sharded_steps,
-             collectives_of_layers, slow_devices, a_device_stops, the_loader_sets_the_pace,
-             jitter_is_seeded)
+             kinds_are_known, collectives_of_layers, slow_devices, a_device_stops,
+             the_loader_sets_the_pace, jitter_is_seeded)
