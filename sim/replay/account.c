@@ -194,6 +194,11 @@ gboolean ps_account_buffer(PsAccount *account, guint number, gint64 bytes, gint6
     return bytes < 0 || fits(account, lane);
 }
 
+gboolean ps_account_fits(const PsAccount *account, guint number)
+{
+    return fits(account, &account->lanes[number]);
+}
+
 double ps_account_held(const PsAccount *account, guint number, double bytes[PS_N_MEMORY])
 {
     const Lane *lane = &account->lanes[number];

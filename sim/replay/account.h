@@ -28,6 +28,9 @@ gboolean ps_account_workspace(PsAccount *account, guint lane, gint n, gint64 tim
 /* More (or less, where negative) bytes in buffers of transfers and collectives; likewise. */
 gboolean ps_account_buffer(PsAccount *account, guint lane, gint64 bytes, gint64 time_ps);
 
+/* Whether the lane holds at most the workload's memory_bytes. */
+gboolean ps_account_fits(const PsAccount *account, guint lane);
+
 /* What the lane holds now, in all and by category. */
 double ps_account_held(const PsAccount *account, guint lane, double category_bytes[PS_N_MEMORY]);
 

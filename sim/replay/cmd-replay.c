@@ -142,7 +142,9 @@ static gboolean replay_synthetic(const Options *options, PsReplaySettings *setti
     if (output == NULL) {
         return FALSE;
     }
-    ps_synthetic_report(synthetic, result->summary, options->format, output);
+    if (!result->summary->partial) { /* else its figures are those of nothing */
+        ps_synthetic_report(synthetic, result->summary, options->format, output);
+    }
     return ps_output_commit(output, error) && judge(options, result, error);
 }
 

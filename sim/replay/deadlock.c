@@ -96,6 +96,13 @@ static const char *input_text(const PsStep *step)
     return step->kind == PS_STEP_FORWARD ? "forward of microbatch" : "backward of microbatch";
 }
 
+static gboolean waits_for_gather(const PsReplay *replay, const PsLane *lane)
+{
+    guint gather = ps_lane_program(replay, lane)->gather;
+    return gather != PS_NO_JOINT && lane->n_gathers > lane->n_gathered &&
+           replay->channels[lane->stage][gather].n_done <= lane->n_gathered;
+}
+
 static char *describe_lane(const PsReplay *replay, Node node, Node *waits_for)
 {
     const PsLane *lane = &replay->lanes[node.lane];
@@ -122,7 +129,7 @@ static char *describe_lane(const PsReplay *replay, Node node, Node *waits_for)
         op = "forward for the weights of batch";
         index = lane->n_updated;
         waits_for->lane = missing_replica(replay, lane);
-    } else if (lane->n_gathers > lane->n_gathered) {
+    } else if (waits_for_gather(replay, lane)) {
         op = "the gathering of weights for microbatch";
         index = ps_lane_microbatch(replay, lane, step.index);
         waits_for->lane = missing_replica(replay, lane);

@@ -137,18 +137,17 @@ static gboolean find_loads(PsFabric *fabric, const PsMessage *message, GArray *l
     return TRUE;
 }
 
-/* The phase that moves what is on the most loaded link at rate 1. */
-static PsPhase make_phase(const PsFabric *fabric, PsFairLoad *loads, guint n, double latency_s)
+/* The phase in which each pair moves `bytes`, all at one rate: a link that several pairs cross
+ * gives each its share. loads are in bytes. */
+static PsPhase make_phase(const PsFabric *fabric, PsFairLoad *loads, guint n, double bytes,
+                          double latency_s)
 {
     const double *capacities_bytes_per_s = ps_network_capacities(fabric->network);
-    PsPhase phase = {.latency_s = latency_s, .n_loads = n, .loads = loads};
+    PsPhase phase = {.latency_s = latency_s, .bytes = bytes, .n_loads = n, .loads = loads};
     double moving_s = 0;
     for (guint i = 0; i < n; i++) {
-        phase.bytes = MAX(phase.bytes, loads[i].weight);
         moving_s = MAX(moving_s, loads[i].weight / capacities_bytes_per_s[loads[i].link]);
-    }
-    for (guint i = 0; i < n; i++) {
-        loads[i].weight /= phase.bytes;
+        loads[i].weight /= bytes;
     }
     phase.time_s = latency_s + moving_s;
     return phase;
@@ -170,7 +169,7 @@ gboolean ps_fabric_add_message(PsFabric *fabric, const PsMessage *message, guint
         PsFairLoad *own = g_memdup2(loads->data, n * sizeof *own);
         collective->n_phases = 1;
         collective->phases = g_new(PsPhase, 1);
-        *collective->phases = make_phase(fabric, own, n, latency_s);
+        *collective->phases = make_phase(fabric, own, n, message->bytes, latency_s);
         collective->time_s = collective->phases->time_s;
     }
     *number = add_prepared(fabric, collective);

@@ -168,6 +168,7 @@ gint64 ps_feed_block(const PsReplay *replay)
 /* With jitter there is none: the window is the second half of so many. */
 #define RANDOM_BLOCKS 64
 #define MAX_STARTS 4000000
+#define MAX_STARTS_ON_NETWORK 400000
 
 /* How often a stage does one of its collectives in a block. */
 static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
@@ -214,7 +215,8 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
     }
     gint64 max_blocks =
         ps_disturbance_is_random(replay->settings->disturbance) ? RANDOM_BLOCKS : MAX_BLOCKS;
-    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > MAX_STARTS) {
+    gint64 most = replay->fabric != NULL ? MAX_STARTS_ON_NETWORK : MAX_STARTS;
+    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > most) {
         max_blocks /= 2;
     }
     return ps_steady_new(per_block, n_rows, max_blocks);
@@ -248,6 +250,17 @@ void ps_feed_set_end(PsReplay *replay, gint64 end)
     ps_feed_start(replay);
 }
 
+/* Microbatches that the lane has begun to get things for: posted receives, joined in gathering. */
+static gint64 n_committed(const PsLane *lane)
+{
+    PsStep next;
+    gint64 n = lane->posting != NULL ? ps_posting_n_begun(lane->posting) : 0;
+    if (lane->n_gathers > lane->n_gathered && ps_cursor_peek(&lane->cursor, &next)) {
+        n = MAX(n, next.index + 1);
+    }
+    return n;
+}
+
 /* Stops the feed after all that has begun or is waited for, so that the run is the same as if its
  * end had been known from the start. Batches that resync or flush are run to their end. */
 void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
@@ -257,9 +270,7 @@ void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         const PsLane *lane = &replay->lanes[i];
         gint64 n_begun = ps_cursor_n_begun(&lane->cursor, lane->state == PS_LANE_IDLE);
-        if (lane->posting != NULL) {
-            n_begun = MAX(n_begun, ps_posting_n_begun(lane->posting));
-        }
+        n_begun = MAX(n_begun, n_committed(lane));
         if (n_begun > 0) {
             end = MAX(end, ps_lane_microbatch(replay, lane, n_begun - 1) + 1);
         }

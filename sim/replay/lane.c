@@ -76,10 +76,11 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
     }
     if (step->kind == PS_STEP_FORWARD &&
         !ps_account_stash(replay->account, number, 1, ps_simulator_now(replay->simulator))) {
-        ps_replay_note_overflow(replay, number);
+        ps_replay_note_overflow(replay);
     }
     ps_feed_record_step(replay, lane);
     ps_update_gather_ahead(replay, number);
+    ps_transfer_advance(replay, number);
 }
 
 void ps_lane_try_start(PsReplay *replay, guint number)
@@ -232,7 +233,7 @@ static void run_tasks(PsReplay *replay, guint number)
         }
         if (task->takes_workspace && !ps_account_workspace(replay->account, number, 1,
                                                            ps_simulator_now(replay->simulator))) {
-            ps_replay_note_overflow(replay, number);
+            ps_replay_note_overflow(replay);
         }
         if (task->gradients) {
             ps_update_gradients_start(replay, number, task);

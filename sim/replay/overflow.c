@@ -50,13 +50,10 @@ static char *describe_categories(const double bytes[PS_N_MEMORY])
     return g_string_free(text, FALSE);
 }
 
-void ps_replay_note_overflow(PsReplay *replay, guint number)
+static char *describe_overflow(const PsReplay *replay, guint number)
 {
     const PsLane *lane = &replay->lanes[number];
     double bytes[PS_N_MEMORY], there_bytes = replay->workload->memory_bytes;
-    if (replay->result->out_of_memory != NULL) {
-        return;
-    }
     double held_bytes = ps_account_held(replay->account, number, bytes);
     g_autofree char *categories = describe_categories(bytes);
     g_autofree char *alive = describe_alive(replay, lane);
@@ -65,10 +62,32 @@ void ps_replay_note_overflow(PsReplay *replay, guint number)
     g_autofree char *there = ps_quantity_format(PS_BYTES, there_bytes);
     g_autofree char *time =
         ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(ps_simulator_now(replay->simulator)));
-    replay->result->out_of_memory = g_strdup_printf(
+    return g_strdup_printf(
         "out of memory: lane %u (stage %u, replica %u) at %s in %s of microbatch %" G_GINT64_FORMAT
         ": %s on each device (expected at most %s): %s; microbatches alive: %s; %s",
         number, lane->stage, lane->replica, time,
         lane->step.kind == PS_STEP_FORWARD ? "forward" : "backward",
         ps_lane_microbatch(replay, lane, lane->step.index), held, there, categories, alive, remedy);
+}
+
+void ps_replay_note_overflow(PsReplay *replay)
+{
+    if (replay->result->out_of_memory == NULL && !replay->settling) {
+        replay->settling = TRUE;
+        ps_simulator_schedule(replay->simulator, ps_simulator_now(replay->simulator),
+                              PS_PRIORITY_SETTLE, replay->settle_handler, 0);
+    }
+}
+
+void ps_replay_settle(gpointer data, guint64 unused G_GNUC_UNUSED)
+{
+    PsReplay *replay = data;
+    guint number = 0;
+    replay->settling = FALSE;
+    while (number < replay->workload->n_lanes && ps_account_fits(replay->account, number)) {
+        number++;
+    }
+    if (number < replay->workload->n_lanes) {
+        replay->result->out_of_memory = describe_overflow(replay, number);
+    }
 }

@@ -185,26 +185,45 @@ static void find_first(PsProgram *program, const PsReplaySettings *settings)
     }
 }
 
+/* Where the plan says that ranks are, or along another placement. Caller frees. */
+static guint *place_ranks(const PsWorkload *workload, const PsReplaySettings *settings,
+                          guint n_ranks)
+{
+    g_autofree PsStageDegrees *degrees = g_new(PsStageDegrees, workload->n_stages);
+    guint *devices = g_new(guint, n_ranks);
+    for (guint i = 0; i < workload->n_stages; i++) {
+        const PsWorkStage *work = &workload->stages[i];
+        degrees[i] = (PsStageDegrees){work->data_parallel, work->tensor_parallel};
+        for (guint k = 0; k < work->data_parallel * work->tensor_parallel; k++) {
+            devices[work->first_rank + k] = work->first_device + k;
+        }
+    }
+    if (settings->placement != PS_PLACE_TENSOR_DATA_PIPELINE) {
+        g_free(devices);
+        devices = ps_placement_devices(settings->placement, degrees, workload->n_stages);
+    }
+    return devices;
+}
+
 /* The device of each rank; NULL with error where the network (NULL: a flat one) has fewer. Caller
  * frees. */
 static guint *find_devices(const PsWorkload *workload, const PsReplaySettings *settings,
                            const PsFabric *fabric, GError **error)
 {
-    g_autofree PsStageDegrees *degrees = g_new(PsStageDegrees, workload->n_stages);
-    guint n_ranks = 0;
-    guint n_devices = fabric != NULL ? ps_network_devices(ps_fabric_network(fabric)) : G_MAXUINT;
-    for (guint i = 0; i < workload->n_stages; i++) {
-        const PsWorkStage *work = &workload->stages[i];
-        degrees[i] = (PsStageDegrees){work->data_parallel, work->tensor_parallel};
-        n_ranks += work->data_parallel * work->tensor_parallel;
+    const PsWorkStage *last = &workload->stages[workload->n_stages - 1];
+    guint n_ranks = last->first_rank + last->data_parallel * last->tensor_parallel, n_needed = 0;
+    g_autofree guint *devices = place_ranks(workload, settings, n_ranks);
+    for (guint i = 0; i < n_ranks; i++) {
+        n_needed = MAX(n_needed, devices[i] + 1);
     }
-    if (n_ranks > n_devices) {
+    guint n_devices = fabric != NULL ? ps_network_devices(ps_fabric_network(fabric)) : n_needed;
+    if (n_needed > n_devices) {
         ps_error(error, PS_ERROR_INPUT,
-                 "the pipeline needs %u devices (expected at most the topology's %u)", n_ranks,
+                 "the pipeline needs %u devices (expected at most the topology's %u)", n_needed,
                  n_devices);
         return NULL;
     }
-    return ps_placement_devices(settings->placement, degrees, workload->n_stages);
+    return g_steal_pointer(&devices);
 }
 
 PsProgram *ps_program_new(const PsWorkload *workload, const PsReplaySettings *settings,

@@ -120,6 +120,7 @@ static void init_events(PsReplay *replay)
     replay->close_handler = ps_simulator_add_handler(simulator, ps_feed_close, replay);
     replay->deliver_handler = ps_simulator_add_handler(simulator, ps_transfer_arrive, replay);
     replay->bucket_handler = ps_simulator_add_handler(simulator, ps_update_bucket_ready, replay);
+    replay->settle_handler = ps_simulator_add_handler(simulator, ps_replay_settle, replay);
     replay->activities = g_array_new(FALSE, TRUE, sizeof(PsReplayActivity));
     replay->ready = g_array_new(FALSE, FALSE, sizeof(PsReadyTransfer));
     replay->meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);

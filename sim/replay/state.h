@@ -109,12 +109,13 @@ struct PsReplay {
     GArray *activities;   /* PsReplayActivity, by PsActivity */
     GArray *ready;        /* PsReadyTransfer */
     GHashTable *meetings; /* gint64, link and microbatch -> PsActivity + 1: one end has come */
-    guint match_handler, close_handler, deliver_handler, bucket_handler;
+    guint match_handler, close_handler, deliver_handler, bucket_handler, settle_handler;
     gboolean closing;
-    gboolean stops;   /* some lane stops */
-    gboolean overran; /* the clock came near its end: nothing was started any more */
-    gint64 block;     /* microbatches */
-    guint joint_rows; /* per stage: see ps_joint_row */
+    gboolean stops;    /* some lane stops */
+    gboolean settling; /* at this instant some lane has taken more memory than there is */
+    gboolean overran;  /* the clock came near its end: nothing was started any more */
+    gint64 block;      /* microbatches */
+    guint joint_rows;  /* per stage: see ps_joint_row */
     PsReplayResult *result;
 };
 
@@ -165,8 +166,14 @@ static inline guint64 ps_transfer_number(const PsReplay *replay, const PsLink *l
 }
 
 /* At one instant: first what ends, then the transfers that became ready, then the end of the feed,
- * then what the loader begins. */
-enum { PS_PRIORITY_END, PS_PRIORITY_MATCH, PS_PRIORITY_CLOSE, PS_PRIORITY_LOAD };
+ * then what the loader begins, then a look at what lanes hold. */
+enum {
+    PS_PRIORITY_END,
+    PS_PRIORITY_MATCH,
+    PS_PRIORITY_CLOSE,
+    PS_PRIORITY_LOAD,
+    PS_PRIORITY_SETTLE
+};
 
 /* ---- activities.c: whatever occupies streams ---------------------------------------------------
  */
@@ -251,8 +258,11 @@ void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches);
 /* ---- overflow.c --------------------------------------------------------------------------------
  */
 
-/* The lane has just taken more memory than there is: says so in the result, the first time. */
-void ps_replay_note_overflow(PsReplay *replay, guint lane);
+/* A lane has just taken more memory than there is. If that lasts beyond this instant, at which
+ * something else may be given back, the result says so, the first time. */
+void ps_replay_note_overflow(PsReplay *replay);
+/* Event: the instant is over. */
+void ps_replay_settle(gpointer replay, guint64 unused);
 
 /* ---- deadlock.c --------------------------------------------------------------------------------
  */

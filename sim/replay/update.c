@@ -71,7 +71,7 @@ static void hold_weights(PsReplay *replay, guint number, gint sign)
     gint64 bytes = (gint64)(work->gradient_bytes / replay->settings->chunks + 0.5);
     if (!ps_account_buffer(replay->account, number, sign * bytes,
                            ps_simulator_now(replay->simulator))) {
-        ps_replay_note_overflow(replay, number);
+        ps_replay_note_overflow(replay);
     }
 }
 

