@@ -208,7 +208,7 @@ static gboolean place_best(const Placer *placer, const GArray *loads)
     return place_within(placer, g_array_index(loads, double, high));
 }
 
-static void trace(const Placer *placer, guint *first_devices)
+static guint trace(const Placer *placer, guint *first_devices)
 {
     const Way *way = &g_array_index(placer->ways[0], Way, 0);
     for (guint i = 1; i < placer->ways[0]->len; i++) {
@@ -218,17 +218,19 @@ static void trace(const Placer *placer, guint *first_devices)
             way = other;
         }
     }
-    guint64 end = ps_levels_border(placer->levels, way->spot.devices);
+    guint devices = way->spot.devices;
+    guint64 end = ps_levels_border(placer->levels, devices);
     for (guint stage = 0; stage < placer->n_stages; stage++) {
         first_devices[stage] = (guint)(end - way->spot.devices);
         if (stage + 1 < placer->n_stages) {
             way = &g_array_index(placer->ways[stage + 1], Way, way->rest);
         }
     }
+    return devices;
 }
 
-gboolean ps_place(const PsLevels *levels, guint devices, const PsStageDegrees *stages,
-                  guint n_stages, PsStageLoad load, gpointer user_data, guint *first_devices)
+guint ps_place(const PsLevels *levels, guint devices, const PsStageDegrees *stages, guint n_stages,
+               PsStageLoad load, gpointer user_data, guint *first_devices)
 {
     Placer placer = {levels, devices, n_stages, stages};
     gsize n = levels->n;
@@ -238,14 +240,11 @@ gboolean ps_place(const PsLevels *levels, guint devices, const PsStageDegrees *s
         placer.ways[i] = g_array_new(FALSE, FALSE, sizeof(Way));
     }
     g_autoptr(GArray) loads = ask_loads(&placer, load, user_data);
-    gboolean placed = place_best(&placer, loads);
-    if (placed) {
-        trace(&placer, first_devices);
-    }
+    guint taken = place_best(&placer, loads) ? trace(&placer, first_devices) : 0;
     for (guint i = 0; i < n_stages; i++) {
         g_array_unref(placer.ways[i]);
     }
     g_free(placer.ways);
     g_free(placer.loads);
-    return placed;
+    return taken;
 }

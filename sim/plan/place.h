@@ -64,7 +64,7 @@ typedef struct {
 typedef double (*PsStageLoad)(guint stage, PsCrossing crossing, gpointer user_data);
 
 /* Places the stages on at most `devices` devices with the least largest load; of equals on the
- * fewest devices, with the least sum of squared loads. FALSE where it is not possible.
- * first_devices receives the first device of each, counted from the border before the pipeline. */
-gboolean ps_place(const PsLevels *levels, guint devices, const PsStageDegrees *stages,
-                  guint n_stages, PsStageLoad load, gpointer user_data, guint *first_devices);
+ * fewest devices, with the least sum of squared loads. Returns how many they take, or 0 where it is
+ * not possible. first_devices receives the first device of each, counted from a border. */
+guint ps_place(const PsLevels *levels, guint devices, const PsStageDegrees *stages, guint n_stages,
+               PsStageLoad load, gpointer user_data, guint *first_devices);

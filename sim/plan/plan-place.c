@@ -75,17 +75,24 @@ static void put_side_by_side(PsPlan *plan)
     }
 }
 
+/* Returns how many devices the stages take from the end of the pipeline on, or 0. */
+static guint place_by(const PsPlan *plan, const PsSetting *setting, PsStageLoad load,
+                      gpointer user_data, guint *first_devices)
+{
+    PsLevels levels = ps_setting_levels(setting);
+    g_autofree PsStageDegrees *degrees = g_new(PsStageDegrees, plan->n_stages);
+    for (guint i = 0; i < plan->n_stages; i++) {
+        const PsStage *stage = &plan->stages[i];
+        degrees[i] = (PsStageDegrees){stage->data_parallel, stage->tensor_parallel};
+    }
+    return ps_place(&levels, setting->devices, degrees, plan->n_stages, load, user_data,
+                    first_devices);
+}
+
 gboolean ps_plan_place_by(PsPlan *plan, PsStageLoad load, gpointer user_data)
 {
-    PsLevels levels = ps_setting_levels(&plan->setting);
-    g_autofree PsStageDegrees *degrees = g_new(PsStageDegrees, plan->n_stages);
     g_autofree guint *first_devices = g_new(guint, plan->n_stages);
-    for (guint i = 0; i < plan->n_stages; i++) {
-        degrees[i] =
-            (PsStageDegrees){plan->stages[i].data_parallel, plan->stages[i].tensor_parallel};
-    }
-    if (!ps_place(&levels, plan->setting.devices, degrees, plan->n_stages, load, user_data,
-                  first_devices)) {
+    if (place_by(plan, &plan->setting, load, user_data, first_devices) == 0) {
         put_side_by_side(plan);
         return FALSE;
     }
@@ -99,6 +106,25 @@ gboolean ps_plan_place(PsPlan *plan, const PsProfile *profile)
 {
     Placed placed = {plan, profile};
     return ps_plan_place_by(plan, load_s, &placed);
+}
+
+static double no_load(guint stage, PsCrossing crossing, gpointer user_data)
+{
+    (void)stage;
+    (void)crossing;
+    (void)user_data;
+    return 0;
+}
+
+guint ps_plan_least_devices(const PsPlan *plan, const PsSetting *setting)
+{
+    PsSetting cluster = *setting;
+    if (setting->levels.n > 0) {
+        cluster.devices = setting->levels.level[setting->levels.n - 1].size;
+    }
+    g_autofree guint *first_devices = g_new(guint, plan->n_stages);
+    /* Loads are equal, so the fewest devices are taken. */
+    return place_by(plan, &cluster, no_load, NULL, first_devices);
 }
 
 static gboolean same_levels(const PsSetting *one, const PsSetting *other)

@@ -98,6 +98,10 @@ gboolean ps_plan_place(PsPlan *plan, const PsProfile *profile);
 /* The same by loads of the caller's. */
 gboolean ps_plan_place_by(PsPlan *plan, PsStageLoad load, gpointer user_data);
 
+/* The fewest devices on which the stages can be placed under the setting's levels, or 0 where the
+ * whole cluster is too small. */
+guint ps_plan_least_devices(const PsPlan *plan, const PsSetting *setting);
+
 /* Gives the plan another setting; where other levels are in force then, its stages are placed anew.
  */
 void ps_plan_change_setting(PsPlan *plan, const PsProfile *profile, const PsSetting *setting);

@@ -70,9 +70,11 @@ static gboolean replay_plan(const Options *options, const PsReplaySettings *sett
 {
     g_autoptr(PsPlanInput) input =
         ps_plan_input_load(path, options->profile_path, options->setting.time_unit, error);
-    if (input == NULL || !ps_setting_apply(&options->setting, &input->plan->setting, error)) {
+    PsSetting setting = input != NULL ? input->plan->setting : (PsSetting){0};
+    if (input == NULL || !ps_setting_apply(&options->setting, &setting, error)) {
         return FALSE;
     }
+    ps_plan_input_change_setting(input, &setting);
     ps_interrupt_hold();
     g_autoptr(PsRun) result = ps_replay_plan(input, settings, options->folder, 0, error);
     ps_interrupt_release();
