@@ -295,6 +295,7 @@ START_TEST(every_mode_conforms)
             check_memory(workload, &run);
         }
         ps_topology_free(choices.topology);
+        g_free(choices.topology_text);
         ps_disturbance_free(choices.disturbance);
     }
     ck_assert_uint_gt(n_done, 400);
