@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sim/replay/fold.h"
 #include "sim/trace/order.h"
 #include "sim/trace/run-writer.h"
 
@@ -148,7 +149,7 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
     const PsTraceSink sink = {record_op, record_memory, &recorder, record_load};
     g_autoptr(PsTraceOrder) order = ps_trace_order_new(&sink);
     g_autoptr(PsReplayResult) result =
-        ps_replay_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
+        ps_fold_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
     if (result == NULL) {
         return FALSE;
     }

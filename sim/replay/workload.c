@@ -12,6 +12,7 @@ PsWorkload *ps_workload_new(guint n_stages, guint n_borders, guint microbatches)
     workload->n_borders = n_borders;
     workload->borders = g_new0(PsWorkBorder, n_borders);
     workload->microbatches = microbatches;
+    workload->copies = 1;
     return workload;
 }
 

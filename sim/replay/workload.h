@@ -59,7 +59,16 @@ typedef struct {
     guint n_lanes;
     guint microbatches; /* N per batch; every stage's d divides it */
     gboolean placed;    /* the caller fills in first_device */
+    /* How many pipelines alike there are, of which this is one (fold.h); 1 elsewhere. The stages'
+     * collectives are among the replicas of all of them. */
+    guint copies;
 } PsWorkload;
+
+/* Members of the collectives of a stage. */
+static inline guint ps_workload_replicas(const PsWorkload *workload, guint stage)
+{
+    return workload->stages[stage].data_parallel * workload->copies;
+}
 
 /* stages and borders are zero-filled; the caller fills them in, then calls ps_workload_finish,
  * which numbers lanes and ranks. */
