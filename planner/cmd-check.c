@@ -47,7 +47,7 @@ static void restore(PsCheck *check, const char *plan_path, const PsRunSummary *s
     g_autoptr(PsPlanInput) input =
         ps_plan_input_load(plan_path, summary->profile_path, unit, &error);
     if (input != NULL) {
-        input->plan->setting = summary->setting;
+        ps_plan_change_setting(input->plan, input->profile, &summary->setting);
     }
     if (input == NULL || !ps_check_restore(check, input->plan, input->profile, &error)) {
         ps_note("no word on in-flight bounds that restore the estimate: %s", error->message);
@@ -73,7 +73,7 @@ static gboolean run(int argc, char **argv, GError **error)
         (tolerance_text != NULL && !ps_check_parse_tolerance(tolerance_text, &tolerance, error))) {
         return FALSE;
     }
-    g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_OPS | PS_RUN_MEMORY, error);
+    g_autoptr(PsRun) run = ps_run_load(arguments[1], PS_RUN_EVERYTHING, error);
     if (run == NULL || !same_plan(arguments[0], run, error)) {
         return FALSE;
     }

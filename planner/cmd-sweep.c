@@ -139,6 +139,6 @@ static gboolean run(int argc, char **argv, GError **error)
                                           NULL};
     g_auto(GStrv) arguments = NULL;
     return ps_options_parse(&ps_command_sweep, groups, argc, argv, 1, 1, &arguments, error) &&
-           ps_replay_choices_open(&options.replay, error) &&
+           ps_replay_choices_open(&options.replay, options.setting.topology, error) &&
            sweep_all(&options, arguments[0], error);
 }

@@ -128,7 +128,7 @@ static char *axis_unit(const PsAxis *axis)
     }
     double largest = fmax(fabs(axis->min), fabs(axis->max));
     g_autofree char *text = ps_quantity_format(axis->dimension, largest);
-    return g_strdup(text + strcspn(text, " %"));
+    return g_strdup(text + strcspn(text, " %/"));
 }
 
 static double unit_size(const PsAxis *axis, const char *unit)

@@ -16,9 +16,9 @@ const PsCommand ps_command_plot = {
     .usage = "DIR|FILE.csv -o PICTURE [options]",
     .summary = "draw a run as a Gantt chart, or a CSV file as lines",
     .details =
-        "Of a run folder: what every stage replica did, with its bubble and peak memory. Without\n"
-        "--from and --to a long run is drawn twice: whole, and in detail from the middle of the\n"
-        "measuring window.\n"
+        "Of a run folder: what every stage replica did, with its bubble and peak memory, and\n"
+        "above them the data loader if there is one. Without --from and --to a long run is drawn\n"
+        "twice: whole, and in detail from the middle of the measuring window.\n"
         "Of a CSV file with a header: column --y against column --x, one line per value of\n"
         "--series and of other columns that differ. Names may leave out the unit: bandwidth\n"
         "finds bandwidth_bytes_per_s.\n\n"
@@ -88,7 +88,7 @@ static gboolean parse_view(const Options *options, const PsRunSummary *summary, 
 static PsCanvas *draw_gantt(const char *folder, const Options *options, PsCanvasFormat format,
                             GError **error)
 {
-    g_autoptr(PsRun) loaded = ps_run_load(folder, PS_RUN_OPS, error);
+    g_autoptr(PsRun) loaded = ps_run_load(folder, PS_RUN_OPS | PS_RUN_LOADS, error);
     PsGanttView view = {-1, -1, NULL};
     if (loaded == NULL || !parse_view(options, loaded->summary, &view, error)) {
         return NULL;

@@ -8,6 +8,7 @@
 #define OVERVIEW_COLUMN_PX 2
 #define LEVELS_PER_PX 2
 #define NO_ROW G_MAXUINT
+#define MOST_LOADER_ROWS 8
 
 /* Heights in pixels, from roomy to tight. */
 typedef struct {
@@ -23,6 +24,7 @@ static const Spacing spacings[] = {
 /* What a stage needs room for. */
 typedef struct {
     guint stage, first_lane, n_lanes;
+    guint least_per_row;            /* lanes that a row stands for at least */
     gboolean streams[PS_N_STREAMS]; /* to be shown */
 } Group;
 
@@ -45,10 +47,26 @@ static void find_streams(const PsRun *run, gboolean (*streams)[PS_N_STREAMS])
     }
 }
 
+static void collect_loader(Planner *planner)
+{
+    const GArray *loads = planner->run->loads;
+    Group group = {.stage = PS_GANTT_LOADER, .streams = {[PS_STREAM_COMPUTE] = TRUE}};
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        group.n_lanes = MAX(group.n_lanes, g_array_index(loads, PsTraceLoad, i).server + 1);
+    }
+    group.least_per_row = planner->request->overview
+                              ? group.n_lanes
+                              : (group.n_lanes + MOST_LOADER_ROWS - 1) / MOST_LOADER_ROWS;
+    if (group.n_lanes > 0 && planner->request->stages == NULL) {
+        g_array_append_val(planner->groups, group);
+    }
+}
+
 static void collect_groups(Planner *planner)
 {
     const PsRunSummary *summary = planner->run->summary;
     const gboolean *shown = planner->request->stages;
+    collect_loader(planner);
     g_autofree gboolean(*streams)[PS_N_STREAMS] = g_malloc0_n(summary->n_stages, sizeof *streams);
     if (!planner->request->overview) {
         find_streams(planner->run, streams);
@@ -57,7 +75,7 @@ static void collect_groups(Planner *planner)
         if (shown != NULL && !shown[i]) {
             continue;
         }
-        Group group = {i, summary->stages[i].first_lane, summary->stages[i].data_parallel};
+        Group group = {i, summary->stages[i].first_lane, summary->stages[i].data_parallel, 1};
         memcpy(group.streams, streams[i], sizeof group.streams);
         group.streams[PS_STREAM_COMPUTE] = TRUE;
         g_array_append_val(planner->groups, group);
@@ -91,7 +109,8 @@ static guint n_streams_before(const Group *group, guint stream)
 
 static guint n_bands(const Group *group, guint lanes_per_row)
 {
-    return (group->n_lanes + lanes_per_row - 1) / lanes_per_row;
+    guint each = MAX(lanes_per_row, group->least_per_row);
+    return (group->n_lanes + each - 1) / each;
 }
 
 static guint group_height(const Group *group, const Spacing *spacing, guint lanes_per_row)
@@ -134,9 +153,10 @@ static void choose_spacing(Planner *planner)
 
 static void add_rows(const Planner *planner, const Group *group, double y, GArray *rows)
 {
+    guint each = MAX(planner->lanes_per_row, group->least_per_row);
     for (guint band = 0; band < n_bands(group, planner->lanes_per_row); band++) {
-        guint done = band * planner->lanes_per_row;
-        guint n_lanes = MIN(planner->lanes_per_row, group->n_lanes - done);
+        guint done = band * each;
+        guint n_lanes = MIN(each, group->n_lanes - done);
         for (guint stream = 0; stream < PS_N_STREAMS; stream++) {
             if (!group->streams[stream]) {
                 continue;
@@ -163,6 +183,7 @@ static void place_rows(const Planner *planner, PsGanttLayout *layout)
         const Group *group = &g_array_index(planner->groups, Group, i);
         guint height = group_height(group, planner->spacing, planner->lanes_per_row);
         layout->stages[i] = (PsGanttStage){group->stage, y, height};
+        layout->n_servers += group->stage == PS_GANTT_LOADER ? group->n_lanes : 0;
         add_rows(planner, group, y, rows);
         y += height + planner->spacing->stage_gap;
     }
@@ -173,53 +194,68 @@ static void place_rows(const Planner *planner, PsGanttLayout *layout)
 
 /* ---- filling them ---------------------------------------------------------------------------- */
 
-/* Where the rows of a stage begin. */
+/* Where the rows of a stage begin, or the loader's. */
 typedef struct {
     const Group *group; /* NULL: not shown */
     guint first_row;
 } Place;
 
-/* [n_stages]. Caller frees. */
-static Place *index_stages(const Planner *planner)
+/* [n_stages + 1]: last the loader. Caller frees. */
+static Place *index_groups(const Planner *planner)
 {
-    Place *places = g_new0(Place, planner->run->summary->n_stages);
+    guint n_stages = planner->run->summary->n_stages;
+    Place *places = g_new0(Place, n_stages + 1);
     guint row = 0;
     for (guint i = 0; i < planner->groups->len; i++) {
         const Group *group = &g_array_index(planner->groups, Group, i);
-        places[group->stage] = (Place){group, row};
+        places[MIN(group->stage, n_stages)] = (Place){group, row};
         row += n_bands(group, planner->lanes_per_row) * n_streams_before(group, PS_N_STREAMS);
     }
     return places;
 }
 
 /* Index of the row, or NO_ROW. */
-static guint row_of(const Planner *planner, const Place *places, const PsTraceOp *op)
+static guint row_of(const Planner *planner, const Place *place, guint lane, PsStreamKind stream)
 {
-    const Group *group = places[op->stage].group;
-    if (group == NULL || !group->streams[op->stream]) {
+    const Group *group = place->group;
+    if (group == NULL || !group->streams[stream]) {
         return NO_ROW;
     }
-    guint band = (op->lane - group->first_lane) / planner->lanes_per_row;
-    return places[op->stage].first_row + band * n_streams_before(group, PS_N_STREAMS) +
-           n_streams_before(group, op->stream);
+    guint band = (lane - group->first_lane) / MAX(planner->lanes_per_row, group->least_per_row);
+    return place->first_row + band * n_streams_before(group, PS_N_STREAMS) +
+           n_streams_before(group, stream);
 }
 
-static void add_op(const Planner *planner, const Place *places, const PsTraceOp *op,
-                   PsGanttLayout *layout, PsMerge **merges)
+static void add_to_row(PsGanttLayout *layout, GPtrArray *merges, guint row, gint64 start_ps,
+                       gint64 end_ps, PsKind kind, gint64 number)
 {
-    guint row = row_of(planner, places, op);
-    if (row == NO_ROW || op->end_ps <= layout->from_ps || op->start_ps >= layout->to_ps) {
+    if (row == NO_ROW || end_ps <= layout->from_ps || start_ps >= layout->to_ps) {
         return;
     }
-    layout->kinds[op->kind] = TRUE;
-    ps_merge_add(merges[row], ps_gantt_layout_x(layout, op->start_ps),
-                 ps_gantt_layout_x(layout, op->end_ps), op->kind, op->microbatch);
+    layout->kinds[kind] = TRUE;
+    ps_merge_add(merges->pdata[row], ps_gantt_layout_x(layout, start_ps),
+                 ps_gantt_layout_x(layout, end_ps), kind, number);
+}
+
+static void add_records(const Planner *planner, PsGanttLayout *layout, GPtrArray *merges)
+{
+    const GArray *ops = planner->run->ops, *loads = planner->run->loads;
+    g_autofree Place *places = index_groups(planner);
+    const Place *loader = &places[planner->run->summary->n_stages];
+    for (guint i = 0; i < ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(ops, PsTraceOp, i);
+        add_to_row(layout, merges, row_of(planner, &places[op->stage], op->lane, op->stream),
+                   op->start_ps, op->end_ps, op->kind, op->microbatch);
+    }
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        const PsTraceLoad *load = &g_array_index(loads, PsTraceLoad, i);
+        add_to_row(layout, merges, row_of(planner, loader, load->server, PS_STREAM_COMPUTE),
+                   load->start_ps, load->end_ps, PS_KIND_LOAD, load->sample);
+    }
 }
 
 static void fill_rows(const Planner *planner, PsGanttLayout *layout)
 {
-    const GArray *ops = planner->run->ops;
-    g_autofree Place *places = index_stages(planner);
     g_autoptr(GPtrArray) merges = g_ptr_array_new_with_free_func((GDestroyNotify)ps_merge_free);
     guint least_px = planner->request->overview ? OVERVIEW_COLUMN_PX : 1;
     guint column_px = MAX((guint)ceil(layout->width_px * layout->n_rows / MOST_COLUMNS), least_px);
@@ -228,10 +264,7 @@ static void fill_rows(const Planner *planner, PsGanttLayout *layout)
         g_ptr_array_add(merges, ps_merge_new(layout->width_px, column_px, row->n_lanes,
                                              (guint)row->height * LEVELS_PER_PX));
     }
-    for (guint i = 0; i < ops->len; i++) {
-        add_op(planner, places, &g_array_index(ops, PsTraceOp, i), layout,
-               (PsMerge **)merges->pdata);
-    }
+    add_records(planner, layout, merges);
     for (guint i = 0; i < layout->n_rows; i++) {
         ps_merge_finish(merges->pdata[i], layout->rows[i].boxes, layout->rows[i].cells);
     }

@@ -1,5 +1,6 @@
 /* Where everything in a Gantt chart lies; pure computing, no drawing.
  *
+ * A data loader comes first: a row per server, or for several where there are many.
  * Rows are grouped by stage. A lane has a row for its compute stream and, beneath it, thinner ones
  * for its other streams that have ops. Rows shrink to fit the height allowed; where that is not
  * enough, a row stands for several lanes of a stage. */
@@ -16,6 +17,9 @@ typedef struct {
     double height_px;  /* to stay within if possible */
     gboolean overview; /* one row per stage, of the compute streams of all its lanes */
 } PsGanttRequest;
+
+/* In the place of a stage: the data loader, whose lanes are its servers. */
+#define PS_GANTT_LOADER G_MAXUINT
 
 typedef struct {
     guint stage;
@@ -34,14 +38,16 @@ typedef struct {
 typedef struct {
     gint64 from_ps, to_ps;
     double width_px, height_px;
-    guint lanes_per_row;      /* the most that a row stands for */
-    gboolean kinds[PS_N_OPS]; /* which occur */
+    guint lanes_per_row;        /* the most that a row of a stage stands for */
+    gboolean kinds[PS_N_KINDS]; /* which occur */
     guint n_rows;
     PsGanttRow *rows; /* from top to bottom */
     guint n_stages;
-    PsGanttStage *stages; /* those shown */
+    PsGanttStage *stages; /* those shown, the data loader among them */
+    guint n_servers;      /* of the data loader, where it is shown */
 } PsGanttLayout;
 
+/* The loader is shown where the run has one and all stages are asked for. */
 PsGanttLayout *ps_gantt_layout_new(const PsRun *run, const PsGanttRequest *request);
 void ps_gantt_layout_free(PsGanttLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsGanttLayout, ps_gantt_layout_free)

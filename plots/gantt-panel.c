@@ -34,7 +34,7 @@ static void hatch_path(cairo_t *cairo, double x0, double y0, double x1, double y
     }
 }
 
-static void stroke_hatch(cairo_t *cairo, PsOpKind kind)
+static void stroke_hatch(cairo_t *cairo, PsKind kind)
 {
     ps_set_colour(cairo, ps_kind_styles[kind].hatch);
     cairo_set_line_width(cairo, 0.7);
@@ -42,7 +42,7 @@ static void stroke_hatch(cairo_t *cairo, PsOpKind kind)
 }
 
 /* Calls path for every rectangle of a kind. */
-static void for_each(const Panel *panel, PsOpKind kind,
+static void for_each(const Panel *panel, PsKind kind,
                      void (*path)(cairo_t *cairo, double x0, double y0, double x1, double y1))
 {
     for (guint i = 0; i < panel->layout->n_rows; i++) {
@@ -71,7 +71,7 @@ static void rectangle_path(cairo_t *cairo, double x0, double y0, double x1, doub
 
 static void draw_ops(const Panel *panel)
 {
-    for (guint kind = 0; kind < PS_N_OPS; kind++) {
+    for (guint kind = 0; kind < PS_N_KINDS; kind++) {
         if (!panel->layout->kinds[kind]) {
             continue;
         }
@@ -194,9 +194,31 @@ static void draw_window(const Panel *panel)
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
+static void draw_loader_name(const Panel *panel, const PsGanttStage *place, double width_px)
+{
+    double x = panel->x - PS_PANEL_LEFT + 16, y = panel->y + place->y, line = 14;
+    guint n = panel->layout->n_servers;
+    g_autofree char *servers = g_strdup_printf("%u server%s", n, n == 1 ? "" : "s");
+    if (place->height >= 2 * line) {
+        double top = y + place->height / 2 - line;
+        ps_text_draw(panel->text, &heading_style, PS_ALIGN_LEFT, x, top + line / 2, width_px,
+                     "data loader");
+        ps_text_draw(panel->text, &label_style, PS_ALIGN_LEFT, x, top + 1.5 * line, width_px,
+                     servers);
+    } else {
+        g_autofree char *both = g_strdup_printf("loader:  %s", servers);
+        ps_text_draw(panel->text, &muted_style, PS_ALIGN_LEFT, x, y + place->height / 2, width_px,
+                     both);
+    }
+}
+
 /* As many lines as the height holds, the more important ones first. */
 static void draw_stage_name(const Panel *panel, const PsGanttStage *place, double width_px)
 {
+    if (place->stage == PS_GANTT_LOADER) {
+        draw_loader_name(panel, place, width_px);
+        return;
+    }
     const PsRunStage *stage = &panel->run->summary->stages[place->stage];
     double x = panel->x - PS_PANEL_LEFT + 16, y = panel->y + place->y, line = 14;
     g_autofree char *name = g_strdup_printf("stage %u", place->stage);
@@ -271,7 +293,7 @@ static void draw_stages(const Panel *panel, double name_width, gboolean figures)
             draw_stage_name(panel, place, name_width);
             written_to = middle + line / 2;
         }
-        if (figures) {
+        if (figures && place->stage != PS_GANTT_LOADER) {
             draw_stage_figures(panel, place, room);
         }
     }
@@ -282,12 +304,14 @@ static void draw_replica_names(const Panel *panel)
     const PsGanttLayout *layout = panel->layout;
     for (guint i = 0; i < layout->n_rows; i++) {
         const PsGanttRow *row = &layout->rows[i];
-        const PsRunStage *stage = &panel->run->summary->stages[row->stage];
+        gboolean loader = row->stage == PS_GANTT_LOADER;
+        const PsRunStage *stage = loader ? NULL : &panel->run->summary->stages[row->stage];
         if (row->stream != PS_STREAM_COMPUTE || row->height < 8 ||
-            row->n_lanes == stage->data_parallel) {
+            row->n_lanes == (loader ? layout->n_servers : stage->data_parallel)) {
             continue;
         }
-        guint first = row->first_lane - stage->first_lane, last = first + row->n_lanes - 1;
+        guint first = row->first_lane - (loader ? 0 : stage->first_lane);
+        guint last = first + row->n_lanes - 1;
         g_autofree char *name =
             first == last ? g_strdup_printf("%u", first) : g_strdup_printf("%u-%u", first, last);
         ps_text_draw(panel->text, &muted_style, PS_ALIGN_RIGHT, panel->x - 6,
@@ -326,12 +350,12 @@ void ps_gantt_panel_draw(cairo_t *cairo, PsText *text, const PsRun *run,
     draw_replica_names(&panel);
 }
 
-void ps_gantt_swatch(cairo_t *cairo, PsOpKind kind, double x, double y, double width, double height)
+void ps_gantt_swatch(cairo_t *cairo, PsKind kind, double x, double y, double width, double height)
 {
     cairo_rectangle(cairo, x, y, width, height);
-    ps_set_colour(cairo, kind == PS_N_OPS ? ps_idle : ps_kind_styles[kind].fill);
+    ps_set_colour(cairo, kind == PS_N_KINDS ? ps_idle : ps_kind_styles[kind].fill);
     cairo_fill(cairo);
-    if (kind != PS_N_OPS && ps_kind_styles[kind].hatched) {
+    if (kind != PS_N_KINDS && ps_kind_styles[kind].hatched) {
         hatch_path(cairo, x, y, x + width, y + height);
         stroke_hatch(cairo, kind);
     }

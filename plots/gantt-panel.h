@@ -16,6 +16,5 @@ void ps_gantt_panel_draw(cairo_t *cairo, PsText *text, const PsRun *run,
                          const PsGanttLayout *layout, double x, double y, const char *caption,
                          gboolean figures);
 
-/* A sample of a kind, for legends; PS_N_OPS is idle. */
-void ps_gantt_swatch(cairo_t *cairo, PsOpKind kind, double x, double y, double width,
-                     double height);
+/* A sample of a kind, for legends; PS_N_KINDS is idle. */
+void ps_gantt_swatch(cairo_t *cairo, PsKind kind, double x, double y, double width, double height);

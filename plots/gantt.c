@@ -103,6 +103,22 @@ static void choose_panels(const PsRun *run, const PsGanttView *view, Panels *pan
 
 /* ---- header and notes ------------------------------------------------------------------------ */
 
+/* "TPS 4.5 ms simulated, 3.8 ms estimated (+19.1%)", or how far a run came. Caller frees. */
+static char *outcome_text(const PsRunSummary *summary)
+{
+    g_autofree char *estimated = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
+    if (summary->partial) {
+        g_autofree char *after =
+            ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
+        return g_strdup_printf("interrupted after %s (TPS %s estimated)", after, estimated);
+    }
+    g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
+    double gap = summary->tps_s / summary->estimate_tps_s - 1;
+    g_autofree char *gap_text =
+        isfinite(gap) ? g_strdup_printf(" (%+.1f%%)", 100 * gap) : g_strdup("");
+    return g_strdup_printf("TPS %s simulated, %s estimated%s", simulated, estimated, gap_text);
+}
+
 static char *title_text(const PsRunSummary *summary)
 {
     guint64 devices = 0;
@@ -110,23 +126,37 @@ static char *title_text(const PsRunSummary *summary)
         devices += (guint64)summary->stages[i].data_parallel * summary->stages[i].tensor_parallel;
     }
     const char *schedule = g_hash_table_lookup(summary->settings, "schedule");
-    g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
-    g_autofree char *estimated = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
-    double gap = summary->tps_s / summary->estimate_tps_s - 1;
-    g_autofree char *gap_text =
-        isfinite(gap) ? g_strdup_printf(" (%+.1f%%)", 100 * gap) : g_strdup("");
-    return g_strdup_printf("%s on %" G_GUINT64_FORMAT " devices: TPS %s simulated, %s estimated%s",
-                           schedule != NULL ? schedule : "replay", devices, simulated, estimated,
-                           gap_text);
+    g_autofree char *outcome = outcome_text(summary);
+    return g_strdup_printf("%s on %" G_GUINT64_FORMAT " devices: %s",
+                           schedule != NULL ? schedule : "replay", devices, outcome);
+}
+
+/* Whether a setting is in the title, or as one would expect, or of no use to the eye. */
+static gboolean goes_without_saying(const char *name, const char *value)
+{
+    static const struct {
+        const char *name, *value; /* NULL: whatever it is */
+    } settings[] = {{"schedule", NULL},
+                    {"messages", "rendezvous"},
+                    {"streams", "split"},
+                    {"sharding", "none"},
+                    {"placement", "tensor,data,pipeline"},
+                    {"topology-sha256", NULL}};
+    for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+        if (strcmp(settings[i].name, name) == 0) {
+            return settings[i].value == NULL || strcmp(settings[i].value, value) == 0;
+        }
+    }
+    return FALSE;
 }
 
 static char *settings_text(const PsRunSummary *summary)
 {
     GString *text = g_string_new(NULL);
     for (char **name = summary->setting_names; *name != NULL; name++) {
-        if (strcmp(*name, "schedule") != 0) {
-            g_string_append_printf(text, "%s %s  ·  ", *name,
-                                   (char *)g_hash_table_lookup(summary->settings, *name));
+        const char *value = g_hash_table_lookup(summary->settings, *name);
+        if (!goes_without_saying(*name, value)) {
+            g_string_append_printf(text, "%s %s  ·  ", *name, value);
         }
     }
     g_autofree char *memory = ps_quantity_format(PS_BYTES, summary->setting.memory_bytes);
@@ -141,20 +171,23 @@ static void draw_legend(cairo_t *cairo, PsText *text, const Panels *panels, doub
 {
     const PsTextStyle style = {11, FALSE, ps_ink};
     double x = MARGIN_PX;
-    for (guint kind = 0; kind <= PS_N_OPS; kind++) {
-        gboolean shown = kind == PS_N_OPS;
+    for (guint kind = 0; kind <= PS_N_KINDS; kind++) {
+        gboolean shown = kind == PS_N_KINDS;
         for (guint i = 0; !shown && i < panels->n; i++) {
             shown = panels->layouts[i]->kinds[kind];
         }
         if (!shown) {
             continue;
         }
-        const char *label = kind == PS_N_OPS ? "idle" : ps_kind_styles[kind].label;
+        const char *label = kind == PS_N_KINDS ? "idle" : ps_kind_styles[kind].label;
         ps_gantt_swatch(cairo, kind, x, y - 6, 22, 12);
         ps_text_draw(text, &style, PS_ALIGN_LEFT, x + 28, y, 0, label);
         x += 28 + ps_text_width(text, &style, label) + 20;
     }
-    static const char numbers[] = "numbers are microbatches; those beside rows are replicas";
+    const char *numbers =
+        panels->layouts[0]->n_servers > 0
+            ? "numbers are microbatches or samples; those beside rows are replicas or servers"
+            : "numbers are microbatches; those beside rows are replicas";
     const PsTextStyle muted = {10, FALSE, ps_ink_muted};
     ps_text_draw(text, &muted, PS_ALIGN_LEFT, x + 10, y, 0, numbers);
 }
@@ -264,7 +297,7 @@ PsCanvas *ps_gantt_draw(const PsRun *run, const PsGanttView *view, PsCanvasForma
     if (height > PS_CANVAS_MOST_PX) {
         ps_error(error, PS_ERROR_INPUT,
                  "%s: %u stages do not fit on a page (expected fewer: choose some with --stages)",
-                 run->folder, panels.layouts[0]->n_stages);
+                 run->folder, panels.layouts[0]->n_stages - (panels.layouts[0]->n_servers > 0));
         return NULL;
     }
     g_autoptr(PsCanvas) canvas = ps_canvas_new(format, PAGE_PX, (guint)ceil(height));

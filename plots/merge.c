@@ -6,9 +6,9 @@
 #define LEAST_BOX_PX 2.0
 
 typedef struct {
-    double free_x0, free_x1;  /* what boxes leave free; a box is no narrower than a column, so this
-                                 is  one piece */
-    double busy_px[PS_N_OPS]; /* of thin ops, summed over lanes */
+    double free_x0, free_x1; /* what boxes leave free; a box is no narrower than a column, so this
+                                is  one piece */
+    double busy_px[PS_N_KINDS]; /* of thin ops, summed over lanes */
 } Column;
 
 struct PsMerge {
@@ -22,7 +22,7 @@ struct PsMerge {
 /* Shares of a column in levels, and where it lies. */
 typedef struct {
     double x0, x1;
-    int tops[PS_N_OPS]; /* cumulated */
+    int tops[PS_N_KINDS]; /* cumulated */
 } Stack;
 
 PsMerge *ps_merge_new(double width_px, guint column_px, guint n_lanes, guint n_levels)
@@ -68,7 +68,7 @@ static void add_box(PsMerge *merge, const PsBox *box)
     }
 }
 
-static void add_thin(PsMerge *merge, double x0, double x1, PsOpKind kind)
+static void add_thin(PsMerge *merge, double x0, double x1, PsKind kind)
 {
     guint last = column_at(merge, x1);
     for (guint i = column_at(merge, x0); i <= last; i++) {
@@ -78,7 +78,7 @@ static void add_thin(PsMerge *merge, double x0, double x1, PsOpKind kind)
     }
 }
 
-void ps_merge_add(PsMerge *merge, double x0, double x1, PsOpKind kind, gint64 microbatch)
+void ps_merge_add(PsMerge *merge, double x0, double x1, PsKind kind, gint64 microbatch)
 {
     PsBox box = {fmax(x0, 0), fmin(x1, merge->width_px), kind, microbatch};
     if (!(box.x0 < box.x1)) {
@@ -98,12 +98,12 @@ static gboolean stack_column(const PsMerge *merge, const Column *column, Stack *
     double sum = 0;
     stack->x0 = column->free_x0;
     stack->x1 = column->free_x1;
-    for (guint kind = 0; kind < PS_N_OPS; kind++) {
+    for (guint kind = 0; kind < PS_N_KINDS; kind++) {
         sum += column->busy_px[kind];
         double share = room > 0 ? fmin(sum / room, 1) : 0;
         stack->tops[kind] = (int)rint(share * merge->n_levels);
     }
-    return stack->tops[PS_N_OPS - 1] > 0;
+    return stack->tops[PS_N_KINDS - 1] > 0;
 }
 
 /* A column that boxes cut continues its neighbour too: what they cover is not its business. */
@@ -116,7 +116,7 @@ static gboolean continues(const Stack *stack, const Stack *next)
 static void append_cells(const PsMerge *merge, const Stack *stack, GArray *cells)
 {
     int bottom = 0;
-    for (guint kind = 0; kind < PS_N_OPS; kind++) {
+    for (guint kind = 0; kind < PS_N_KINDS; kind++) {
         if (stack->tops[kind] > bottom) {
             PsCell cell = {stack->x0, stack->x1, (double)bottom / merge->n_levels,
                            (double)stack->tops[kind] / merge->n_levels, kind};

@@ -9,18 +9,18 @@
 #pragma once
 
 #include <glib.h>
-#include "sim/trace/trace.h"
+#include "plots/kinds.h"
 
 typedef struct {
     double x0, x1;
-    PsOpKind kind;
+    PsKind kind;
     gint64 microbatch;
 } PsBox;
 
 typedef struct {
     double x0, x1;
     double y0, y1; /* shares of the row's height, from its bottom */
-    PsOpKind kind;
+    PsKind kind;
 } PsCell;
 
 typedef struct PsMerge PsMerge;
@@ -31,7 +31,7 @@ void ps_merge_free(PsMerge *merge);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsMerge, ps_merge_free)
 
 /* An op from x0 to x1, which may lie beyond the row's ends. Ops of one lane must not overlap. */
-void ps_merge_add(PsMerge *merge, double x0, double x1, PsOpKind kind, gint64 microbatch);
+void ps_merge_add(PsMerge *merge, double x0, double x1, PsKind kind, gint64 microbatch);
 
 /* Ends adding. Appends to arrays of PsBox (in order of adding) and PsCell (from left to right). */
 void ps_merge_finish(PsMerge *merge, GArray *boxes, GArray *cells);

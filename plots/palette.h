@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cairo.h>
-#include "sim/trace/trace.h"
+#include "plots/kinds.h"
 
 typedef struct {
     double red, green, blue; /* 0 to 1 */
@@ -27,7 +27,7 @@ typedef struct {
     PsColour hatch; /* of the diagonals, where hatched */
 } PsKindStyle;
 
-extern const PsKindStyle ps_kind_styles[PS_N_OPS];
+extern const PsKindStyle ps_kind_styles[PS_N_KINDS];
 
 /* Colours of lines on white. */
 #define PS_N_LINE_COLOURS 8

@@ -136,9 +136,21 @@ static void judge(PsCheck *check)
     check->verdict = g_string_free(g_steal_pointer(&text), FALSE);
 }
 
+static gboolean is_complete(const PsRun *run, GError **error)
+{
+    if (run->summary->partial) {
+        g_autofree char *after =
+            ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(run->summary->makespan_ps));
+        ps_error(error, PS_ERROR_INPUT,
+                 "%s%sthe run was interrupted after %s (expected a complete one)",
+                 run->folder != NULL ? run->folder : "", run->folder != NULL ? ": " : "", after);
+    }
+    return !run->summary->partial;
+}
+
 PsCheck *ps_check_run(const PsRun *run, double tolerance, GError **error)
 {
-    g_autoptr(PsMeasure) measure = ps_measure(run, error);
+    g_autoptr(PsMeasure) measure = is_complete(run, error) ? ps_measure(run, error) : NULL;
     if (measure == NULL || !run_claims_hold(run, measure, error)) {
         return NULL;
     }

@@ -35,7 +35,7 @@ typedef struct {
 } PsCheck;
 
 /* Measures the run's trace anew, compares it with the run's summary (a difference is an INPUT
- * error: the folder was changed), and judges. */
+ * error: the folder was changed), and judges. Of a run that was interrupted it says so (INPUT). */
 PsCheck *ps_check_run(const PsRun *run, double tolerance, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_check_free(PsCheck *check);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsCheck, ps_check_free)

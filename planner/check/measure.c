@@ -21,7 +21,7 @@ typedef struct {
     guint n_lanes;
     gint64 *stream_ends; /* [n_lanes][PS_N_STREAMS]: end of the last op */
     gint64 *window_ps;   /* [n_lanes][PS_N_STREAMS]: busy time within the window */
-    gint64 *kind_ps;     /* [n_stages][PS_N_OPS]: the same by stage and kind */
+    gint64 *cause_ps;    /* [n_stages][PS_N_CAUSES]: the same by stage and cause */
     gint64 n_microbatches;
     guint n_chunks; /* of each stage */
     /* Ends of forwards and backwards, [n_stages][n_chunks][n_microbatches], -1 before they ran; and
@@ -72,7 +72,7 @@ static gboolean add_to_stream(Reader *reader, const PsTraceOp *op, guint row, GE
     gint64 inside =
         overlap(op->start_ps, op->end_ps, summary->window_start_ps, summary->window_end_ps);
     reader->window_ps[stream] += inside;
-    reader->kind_ps[op->stage * PS_N_OPS + op->kind] += inside;
+    reader->cause_ps[op->stage * PS_N_CAUSES + ps_op_causes[op->kind]] += inside;
     reader->measure->makespan_ps = MAX(reader->measure->makespan_ps, op->end_ps);
     return TRUE;
 }
@@ -213,28 +213,76 @@ static gboolean read_completions(Reader *reader, GError **error)
     return TRUE;
 }
 
+/* What a lane holds, by category, and since when. */
+typedef struct {
+    gint64 since_ps;
+    double bytes[PS_N_MEMORY];
+} Held;
+
+static void note_peak(Reader *reader, guint stage, const Held *held)
+{
+    double total = 0;
+    for (guint category = 0; category < PS_N_MEMORY; category++) {
+        total += held->bytes[category];
+    }
+    double *peak = &reader->measure->stages[stage].peak_memory_bytes;
+    *peak = MAX(*peak, total);
+}
+
+/* A lane's rows of one instant say together what it holds from then on. */
 static gboolean read_memory(Reader *reader, GError **error)
 {
-    g_autofree double *held = g_new0(double, reader->n_lanes *PS_N_MEMORY);
-    g_autofree gint64 *times = g_new0(gint64, reader->n_lanes);
+    g_autofree Held *lanes = g_new0(Held, reader->n_lanes);
     for (guint i = 0; i < reader->run->memory->len; i++) {
         const PsTraceMemory *change = &g_array_index(reader->run->memory, PsTraceMemory, i);
-        if (change->bytes < 0 || change->time_ps < times[change->lane]) {
+        Held *held = &lanes[change->lane];
+        if (change->bytes < 0 || change->time_ps < held->since_ps) {
             fail(reader, "memory.csv", i, error,
                  "lane %u holds %.0f bytes after an earlier row (expected at least 0, in order of "
                  "time)",
                  change->lane, change->bytes);
             return FALSE;
         }
-        times[change->lane] = change->time_ps;
-        double *lane = held + change->lane * PS_N_MEMORY;
-        lane[change->category] = change->bytes;
-        double total = 0;
-        for (guint category = 0; category < PS_N_MEMORY; category++) {
-            total += lane[category];
+        if (change->time_ps > held->since_ps) {
+            note_peak(reader, change->stage, held);
+            held->since_ps = change->time_ps;
         }
-        double *peak = &reader->measure->stages[change->stage].peak_memory_bytes;
-        *peak = MAX(*peak, total);
+        held->bytes[change->category] = change->bytes;
+    }
+    for (guint stage = 0; stage < reader->measure->n_stages; stage++) {
+        const PsRunStage *place = &reader->run->summary->stages[stage];
+        for (guint replica = 0; replica < place->data_parallel; replica++) {
+            note_peak(reader, stage, &lanes[place->first_lane + replica]);
+        }
+    }
+    return TRUE;
+}
+
+/* A server prepares one sample at a time, and each sample is prepared once. */
+static gboolean read_loads(const Reader *reader, GError **error)
+{
+    const GArray *loads = reader->run->loads;
+    guint n_servers = 0;
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        n_servers = MAX(n_servers, g_array_index(loads, PsTraceLoad, i).server + 1);
+    }
+    g_autofree gint64 *ends_ps = g_new0(gint64, n_servers);
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+    for (guint i = 0; loads != NULL && i < loads->len; i++) {
+        PsTraceLoad *load = &g_array_index(loads, PsTraceLoad, i);
+        if (load->start_ps < ends_ps[load->server]) {
+            fail(reader, "loader.csv", i, error,
+                 "server %u starts this before the one before it has ended (expected one sample at "
+                 "a time, in order)",
+                 load->server);
+            return FALSE;
+        }
+        ends_ps[load->server] = load->end_ps;
+        if (!g_hash_table_add(seen, &load->sample)) {
+            fail(reader, "loader.csv", i, error, "sample %" G_GINT64_FORMAT " a second time",
+                 load->sample);
+            return FALSE;
+        }
     }
     return TRUE;
 }
@@ -244,11 +292,10 @@ static void sum_up(const Reader *reader)
     const PsRunSummary *summary = reader->run->summary;
     for (guint stage = 0; stage < summary->n_stages; stage++) {
         PsMeasuredStage *measured = &reader->measure->stages[stage];
-        const gint64 *kinds = reader->kind_ps + stage * PS_N_OPS;
-        measured->compute_s = ps_ps_to_seconds(kinds[PS_OP_FORWARD] + kinds[PS_OP_BACKWARD] +
-                                               kinds[PS_OP_WEIGHT] + kinds[PS_OP_RECOMPUTE]);
-        measured->edge_s = ps_ps_to_seconds(kinds[PS_OP_SEND] + kinds[PS_OP_RECEIVE]);
-        measured->resync_s = ps_ps_to_seconds(kinds[PS_OP_RESYNC]);
+        const gint64 *causes = reader->cause_ps + stage * PS_N_CAUSES;
+        measured->compute_s = ps_ps_to_seconds(causes[PS_CAUSE_COMPUTE]);
+        measured->edge_s = ps_ps_to_seconds(causes[PS_CAUSE_EDGE]);
+        measured->resync_s = ps_ps_to_seconds(causes[PS_CAUSE_RESYNC]);
         gint64 busy_ps = 0;
         for (guint replica = 0; replica < summary->stages[stage].data_parallel; replica++) {
             guint lane = summary->stages[stage].first_lane + replica;
@@ -294,7 +341,7 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     gsize n_cells = summary->n_stages * n_chunks * (gsize)summary->microbatches_simulated;
     g_autofree gint64 *stream_ends = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
-    g_autofree gint64 *kind_ps = g_new0(gint64, summary->n_stages * PS_N_OPS);
+    g_autofree gint64 *cause_ps = g_new0(gint64, summary->n_stages * PS_N_CAUSES);
     g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
     g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
     memset(ends, -1, 2 * n_cells * sizeof *ends);
@@ -303,7 +350,7 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .n_lanes = n_lanes,
                      .stream_ends = stream_ends,
                      .window_ps = window_ps,
-                     .kind_ps = kind_ps,
+                     .cause_ps = cause_ps,
                      .n_microbatches = summary->microbatches_simulated,
                      .n_chunks = n_chunks,
                      .ends = {ends, ends + n_cells},
@@ -312,7 +359,8 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
         g_new0(Group, summary->n_stages * PS_N_OPS * (summary->n_stages + 1));
     reader.groups = groups;
     if (!read_ops(&reader, error) || !read_completions(&reader, error) ||
-        !groups_are_whole(&reader, error) || !read_memory(&reader, error)) {
+        !groups_are_whole(&reader, error) || !read_memory(&reader, error) ||
+        !read_loads(&reader, error)) {
         return NULL;
     }
     sum_up(&reader);

@@ -18,9 +18,10 @@ typedef struct {
     PsMeasuredStage *stages;
 } PsMeasure;
 
-/* Reads ops and memory of the run. Rows that cannot be true together are refused (INPUT, naming
+/* Reads ops and memory of the run, and its loads if they are there. Rows that cannot be true together are refused (INPUT, naming
  * file and line): two ops at once on one stream, a microbatch run twice, on the wrong replica or
- * not at all, a backward before its forward, memory below zero. */
+ * not at all, a backward before its forward, memory below zero, two samples at once on one server of the loader.
+ */
 PsMeasure *ps_measure(const PsRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_measure_free(PsMeasure *measure);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsMeasure, ps_measure_free)

@@ -184,11 +184,13 @@ static gboolean try_one(PsPhases *phases, const PsTeam *team, const PsLibrary *l
     return TRUE;
 }
 
-static PsCollective *find_fastest(PsNetwork *network, const guint *ranks, const PsTeam *team,
+static PsCollective *find_fastest(PsNetwork *network, const PsCollectiveCall *call,
+                                  const PsTeam *team,
                                   const PsCollectiveAlgorithm *const *algorithms, GError **error)
 {
     const PsLibrary *library = &ps_network_topology(network)->library;
-    g_autoptr(PsPhases) phases = ps_phases_new(network, ranks);
+    g_autoptr(PsPhases) phases =
+        ps_phases_new(network, call->ranks, call->n_ranks, MAX(call->n_groups, 1));
     g_autoptr(PsCollective) best = NULL;
     for (; *algorithms != NULL; algorithms++) {
         for (guint i = 0; i < MAX(library->n_protocols, 1); i++) {
@@ -215,10 +217,10 @@ PsCollective *ps_collective_new(PsNetwork *network, const PsCollectiveCall *call
     }
     if (g_str_equal(algorithm, PS_AUTO)) {
         g_autofree const PsCollectiveAlgorithm **all = choices(&topology->library, &team);
-        return find_fastest(network, call->ranks, &team, all, error);
+        return find_fastest(network, call, &team, all, error);
     }
     const PsCollectiveAlgorithm *one[] = {require(algorithm, &team, error), NULL};
-    return one[0] != NULL ? find_fastest(network, call->ranks, &team, one, error) : NULL;
+    return one[0] != NULL ? find_fastest(network, call, &team, one, error) : NULL;
 }
 
 const char *ps_collective_algorithm_name(const PsCollective *collective)

@@ -1,4 +1,6 @@
-/* Collectives: what all ranks of a group do together, as phases that load links.
+/* Collectives: what all ranks of a group do together, as phases that load links. Several groups
+ * of one size can run one collective each in lock step, as the replicas of a stage do for every
+ * tensor-parallel rank.
  *
  * Bytes are those of one rank's buffer, the larger one of input and output: of the vector for
  * all-reduce and broadcast, of the whole input for reduce-scatter and all-to-all, of the whole
@@ -30,9 +32,11 @@ double ps_collective_bus_factor(PsCollectiveKind kind, guint n_ranks);
 
 typedef struct {
     PsCollectiveKind kind;
-    const guint *ranks; /* devices, distinct; the first one is the root of a broadcast */
-    guint n_ranks;      /* at least two */
+    const guint *ranks; /* [n_groups][n_ranks]: devices, distinct; the first one of a group is the
+                           root of a broadcast */
+    guint n_ranks;      /* of one group; at least two */
     double bytes;       /* positive */
+    guint n_groups;     /* 0 means one */
 } PsCollectiveCall;
 
 /* A flow over the links of the phase: `bytes` are those on its most loaded link, which has weight

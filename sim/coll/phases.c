@@ -2,7 +2,8 @@
 
 struct PsPhases {
     PsNetwork *network;
-    const guint *ranks;
+    const guint *ranks; /* [n_groups][n_ranks] */
+    guint n_ranks, n_groups;
     const PsProtocol *protocol;
     GArray *phases; /* PsPhase */
     GError *error;  /* the first */
@@ -16,11 +17,13 @@ struct PsPhases {
     GArray *route;            /* guint */
 };
 
-PsPhases *ps_phases_new(PsNetwork *network, const guint *ranks)
+PsPhases *ps_phases_new(PsNetwork *network, const guint *ranks, guint n_ranks, guint n_groups)
 {
     PsPhases *phases = g_new0(PsPhases, 1);
     phases->network = network;
     phases->ranks = ranks;
+    phases->n_ranks = n_ranks;
+    phases->n_groups = n_groups;
     phases->phases = g_array_new(FALSE, FALSE, sizeof(PsPhase));
     phases->step_latencies_s = g_array_new(FALSE, TRUE, sizeof(double));
     phases->link_bytes = g_new0(double, ps_network_links(network));
@@ -125,10 +128,9 @@ void ps_phases_next(PsPhases *phases, guint times)
     g_array_set_size(phases->step_latencies_s, 0);
 }
 
-void ps_phases_send(PsPhases *phases, guint step, guint source, guint destination, double bytes)
+static void send_between(PsPhases *phases, guint step, guint from, guint to, double bytes)
 {
     double latency_s;
-    guint from = phases->ranks[source], to = phases->ranks[destination];
     if (phases->error != NULL ||
         !ps_network_route(phases->network, from, to, phases->route, &latency_s, &phases->error)) {
         return;
@@ -146,6 +148,14 @@ void ps_phases_send(PsPhases *phases, guint step, guint source, guint destinatio
     }
     double *latest_s = &g_array_index(phases->step_latencies_s, double, step);
     *latest_s = MAX(*latest_s, latency_s);
+}
+
+void ps_phases_send(PsPhases *phases, guint step, guint source, guint destination, double bytes)
+{
+    for (guint i = 0; i < phases->n_groups; i++) {
+        const guint *ranks = phases->ranks + (gsize)i * phases->n_ranks;
+        send_between(phases, step, ranks[source], ranks[destination], bytes);
+    }
 }
 
 gboolean ps_phases_build(PsPhases *phases, const PsCollectiveAlgorithm *algorithm,

@@ -3,8 +3,9 @@
 
 #include "sim/coll/algorithm.h"
 
-/* protocol may be NULL. ranks: the devices of the team. All must outlive the phases. */
-PsPhases *ps_phases_new(PsNetwork *network, const guint *ranks);
+/* ranks: [n_groups][n_ranks], the devices of each group, which do alike. All must outlive the
+ * phases. */
+PsPhases *ps_phases_new(PsNetwork *network, const guint *ranks, guint n_ranks, guint n_groups);
 void ps_phases_free(PsPhases *phases);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPhases, ps_phases_free)
 

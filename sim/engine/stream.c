@@ -52,8 +52,11 @@ static void start(PsStreams *streams, guint32 index)
     activity->start_ps = now_ps;
     for (guint32 i = activity->first_claim; i != NONE; i = claim_at(streams, i)->next_in_activity) {
         const Claim *claim = claim_at(streams, i);
-        g_assert(claim->duration_ps <= G_MAXINT64 - now_ps);
         streams->streams[claim->stream].busy = TRUE;
+        if (claim->duration_ps == PS_UNTIL_ENDED) {
+            continue;
+        }
+        g_assert(claim->duration_ps <= G_MAXINT64 - now_ps);
         ps_simulator_schedule(streams->simulator, now_ps + claim->duration_ps, streams->priority,
                               streams->handler, i);
     }
@@ -93,6 +96,16 @@ static void claim_ended(gpointer data, guint64 index)
     }
     activity->first_claim = streams->free_activity;
     streams->free_activity = claim.activity;
+}
+
+void ps_streams_end(PsStreams *streams, PsActivity number)
+{
+    guint32 next;
+    for (guint32 i = activity_at(streams, number)->first_claim; i != NONE; i = next) {
+        g_assert(claim_at(streams, i)->duration_ps == PS_UNTIL_ENDED);
+        next = claim_at(streams, i)->next_in_activity; /* read before the last one frees all */
+        claim_ended(streams, i);
+    }
 }
 
 PsStreams *ps_streams_new(PsSimulator *simulator, guint n_streams, guint priority,
@@ -159,6 +172,16 @@ void ps_streams_claim(PsStreams *streams, PsActivity activity, guint stream, gin
         claim_at(streams, queue->last)->next_in_stream = index;
         queue->last = index;
     }
+}
+
+gboolean ps_streams_first(const PsStreams *streams, guint stream, PsActivity *activity)
+{
+    guint32 first = streams->streams[stream].first;
+    if (first == NONE) {
+        return FALSE;
+    }
+    *activity = claim_at(streams, first)->activity;
+    return TRUE;
 }
 
 gboolean ps_streams_running(const PsStreams *streams, guint stream, PsActivity *activity,

@@ -5,7 +5,7 @@
  * been made and every one of them is first in its stream; all start together, and each stream is
  * free again when its own claim has lasted its time. An activity is finished when its last claim
  * is. Claims of one activity may be made at different times: whoever comes first waits, and keeps
- * its stream waiting behind it. */
+ * its stream waiting behind it. A claim may also last until its owner ends it. */
 #pragma once
 
 #include <glib.h>
@@ -34,6 +34,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsStreams, ps_streams_free)
  * start inside the call that makes the last one. */
 PsActivity ps_streams_open(PsStreams *streams, guint n_claims);
 void ps_streams_claim(PsStreams *streams, PsActivity activity, guint stream, gint64 duration_ps);
+
+/* As duration_ps of every claim of an activity: they last until ps_streams_end. */
+#define PS_UNTIL_ENDED (-1)
+/* Ends the activity, which has started and whose claims are PS_UNTIL_ENDED, now. */
+void ps_streams_end(PsStreams *streams, PsActivity activity);
+
+/* The activity that occupies the stream, or that it waits with; FALSE where it has none to do. */
+gboolean ps_streams_first(const PsStreams *streams, guint stream, PsActivity *activity);
 
 /* The activity that occupies the stream and since when; FALSE where none does. */
 gboolean ps_streams_running(const PsStreams *streams, guint stream, PsActivity *activity,

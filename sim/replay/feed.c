@@ -1,4 +1,5 @@
 #include "sim/base/units.h"
+#include "sim/replay/program-parts.h"
 #include "sim/replay/state.h"
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -12,9 +13,8 @@ static void meter_running(PsReplay *replay, gint sign)
         gint64 start_ps;
         if (ps_streams_running(replay->streams, stream, &number, &start_ps)) {
             PsStreamKind kind = stream % PS_N_STREAMS;
-            ps_meter_add(replay->meter, stream / PS_N_STREAMS, kind,
-                         ps_replay_kind_on_stream(
-                             &g_array_index(replay->activities, PsReplayActivity, number), kind),
+            guint lane = stream / PS_N_STREAMS;
+            ps_meter_add(replay->meter, lane, kind, ps_activity_kind(replay, number, lane, kind),
                          sign * (now_ps - start_ps));
         }
     }
@@ -32,12 +32,19 @@ void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
 {
     PsReplayResult *result = replay->result;
     result->window_end_ps = ps_simulator_now(replay->simulator);
-    result->window_microbatches = microbatches;
+    result->window_microbatches = microbatches * replay->workload->copies;
     gint64 window_ps = result->window_end_ps - result->window_start_ps;
-    result->tps_s = ps_ps_to_seconds(window_ps) / (double)microbatches;
+    result->tps_s = ps_ps_to_seconds(window_ps) / (double)result->window_microbatches;
     meter_running(replay, 1);
-    ps_meter_measure(replay->meter, window_ps, microbatches, result->stages);
+    ps_meter_measure(replay->meter, window_ps, result->window_microbatches, result->stages);
     meter_running(replay, -1);
+}
+
+void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches)
+{
+    replay->result->window_start_ps = 0;
+    ps_meter_forget_window(replay->meter);
+    ps_feed_end_window(replay, microbatches);
 }
 
 /* ---- steady state --------------------------------------------------------------------------- */
@@ -55,9 +62,24 @@ guint ps_link_row(const PsReplay *replay, const PsLink *link)
     return n_step_rows(replay) + (guint)(link - replay->program->links);
 }
 
-guint ps_resync_row(const PsReplay *replay, guint stage)
+/* Each stage has as many as the one with most collectives, and one for amortised resync. */
+guint ps_feed_joint_rows(const PsReplay *replay)
 {
-    return n_step_rows(replay) + replay->program->n_links + stage;
+    guint n = 1;
+    for (guint i = 0; i < replay->program->n_stages; i++) {
+        n = MAX(n, replay->program->stages[i].n_joints);
+    }
+    return n;
+}
+
+guint ps_joint_row(const PsReplay *replay, guint stage, guint joint)
+{
+    return n_step_rows(replay) + replay->program->n_links + stage * replay->joint_rows + joint;
+}
+
+guint ps_loader_row(const PsReplay *replay)
+{
+    return ps_joint_row(replay, replay->workload->n_stages, 0);
 }
 
 void ps_feed_record(PsReplay *replay, guint row, gint64 index)
@@ -79,7 +101,7 @@ void ps_feed_record(PsReplay *replay, guint row, gint64 index)
     ps_feed_end_window(replay, n_repeated * replay->block);
     replay->result->steady = verdict == PS_STEADY_FOUND;
     replay->result->steady_after_microbatches =
-        replay->result->steady ? n_blocks * replay->block : 0;
+        replay->result->steady ? n_blocks * replay->block * replay->workload->copies : 0;
     replay->closing = TRUE;
     ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler, 0);
 }
@@ -102,71 +124,75 @@ void ps_feed_record_step(PsReplay *replay, const PsLane *lane)
 
 /* ---- blocks --------------------------------------------------------------------------------- */
 
-static guint lcm(guint a, guint b)
-{
-    guint x = a, y = b;
-    while (y != 0) {
-        guint rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 /* Microbatches per block: see the argument in steady.h. */
 gint64 ps_feed_block(const PsReplay *replay)
 {
     const PsWorkload *workload = replay->workload;
     const PsSchedule *schedule = replay->settings->schedule;
-    gboolean resync = FALSE, batches = FALSE;
+    gboolean updates = FALSE, batches = FALSE;
     gint64 unit = 1, reach = 1;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
-        resync = resync || replay->program->stages[i].batch_resync_ps > 0;
+        updates = updates || replay->program->stages[i].updates;
         /* A lane that holds more than a batch can be kept back by weight_versions. */
         batches = batches || (schedule->weight_versions > 0 &&
                               work->in_flight > workload->microbatches / work->data_parallel);
-        unit = lcm((guint)unit, work->data_parallel);
+        unit = (gint64)ps_lcm((guint64)unit, work->data_parallel);
         reach = MAX(reach, (gint64)work->in_flight * work->data_parallel);
     }
     for (guint i = 0; i < workload->n_borders; i++) {
         const PsWorkStage *source = &workload->stages[workload->borders[i].source];
         const PsWorkStage *target = &workload->stages[workload->borders[i].target];
         reach = MAX(reach, (gint64)source->in_flight * source->data_parallel +
-                               lcm(source->data_parallel, target->data_parallel));
+                               (gint64)ps_lcm(source->data_parallel, target->data_parallel));
     }
+    const PsLoaderSettings *loader = replay->settings->loader;
+    gint64 samples = loader != NULL ? (gint64)loader->prefetch + loader->n_servers : 0;
+    reach = MAX(reach, samples);
+    /* What is on a network shares it with what began a block before. */
+    gint64 blocks = replay->fabric != NULL ? 2 : 1;
     if (ps_schedule_flushes(schedule)) {
-        return workload->microbatches;
-    }
-    if (batches || resync) {
+        reach = MAX(samples, workload->microbatches); /* nothing is in flight after a batch */
+        unit = workload->microbatches;
+    } else if (batches || updates) {
         unit = workload->microbatches;
         reach = MAX(reach, unit * MAX(schedule->weight_versions, 1));
     }
-    return (reach + unit - 1) / unit * unit;
+    return blocks * ((reach + unit - 1) / unit * unit);
 }
 
 /* Where no period is found the run ends after so many blocks, or op starts, but not before the
  * checkpoint has moved twice. */
 #define MAX_BLOCKS 8192
 #define MIN_BLOCKS 8
+/* With jitter there is none: the window is the second half of so many. */
+#define RANDOM_BLOCKS 64
 #define MAX_STARTS 4000000
+#define MAX_STARTS_ON_NETWORK 400000
 
-/* Resyncs of a stage that one block sees on streams of their own. */
-static gint64 resyncs_per_block(const PsReplay *replay, guint stage)
+/* How often a stage does one of its collectives in a block. */
+static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
 {
     const PsStageProgram *program = &replay->program->stages[stage];
     const PsStepProgram *backward = &program->steps[PS_STEP_BACKWARD];
     const PsTask *last = &backward->tasks[backward->n_tasks - 1];
-    if (last->kind == PS_OP_RESYNC && last->detached && last->duration_ps > 0) {
-        return replay->block;
+    gint64 per_lane = replay->block / replay->workload->stages[stage].data_parallel;
+    if (joint == 0 && last->kind == PS_OP_RESYNC && last->detached && last->duration_ps > 0) {
+        return replay->block; /* amortised */
     }
-    return program->batch_resync_ps > 0 ? replay->block / replay->workload->microbatches : 0;
+    if (joint >= program->n_joints) {
+        return 0;
+    }
+    if (joint == program->scatter || joint == program->gather) {
+        return per_lane * replay->program->n_chunks * (joint == program->gather ? 2 : 1);
+    }
+    return replay->block / replay->workload->microbatches;
 }
 
 PsSteady *ps_feed_new_steady(const PsReplay *replay)
 {
     guint n_stages = replay->workload->n_stages, n_links = replay->program->n_links;
-    guint n_rows = ps_resync_row(replay, n_stages);
+    guint n_rows = ps_loader_row(replay) + 1;
     g_autofree gint64 *per_block = g_new0(gint64, n_rows);
     for (guint i = 0; i < n_step_rows(replay); i++) {
         gboolean used = i % ROWS_PER_CHUNK != WEIGHT_ROW || replay->in_parts;
@@ -174,19 +200,26 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
     }
     for (guint i = 0; i < n_links; i++) {
         const PsLink *link = &replay->program->links[i];
-        gboolean detached = replay->settings->communication == PS_COMMUNICATION_OVERLAP;
-        gboolean takes_time = link->send_ps > 0 || link->receive_ps > 0;
-        per_block[ps_link_row(replay, link)] = detached && takes_time ? replay->block : 0;
+        gboolean serial = replay->settings->communication == PS_COMMUNICATION_SERIAL;
+        per_block[ps_link_row(replay, link)] =
+            serial || ps_link_is_instant(link) ? 0 : replay->block;
     }
-    for (guint i = 0; i < n_stages; i++) {
-        per_block[ps_resync_row(replay, i)] = resyncs_per_block(replay, i);
+    for (guint i = 0; i < n_stages * replay->joint_rows; i++) {
+        guint stage = i / replay->joint_rows, joint = i % replay->joint_rows;
+        per_block[ps_joint_row(replay, stage, joint)] = joints_per_block(replay, stage, joint);
     }
+    per_block[ps_loader_row(replay)] = replay->loader != NULL ? replay->block : 0;
+    /* Of all copies, which have their collectives in common: so that as many blocks are tried. */
     gint64 n_starts = 0;
+    gboolean shared = replay->settings->resync == PS_RESYNC_BATCH;
     for (guint i = 0; i < n_rows; i++) {
-        n_starts += per_block[i];
+        gboolean joint = i >= ps_joint_row(replay, 0, 0);
+        n_starts += per_block[i] * (joint && shared ? 1 : replay->workload->copies);
     }
-    gint64 max_blocks = MAX_BLOCKS;
-    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > MAX_STARTS) {
+    gint64 max_blocks =
+        ps_disturbance_is_random(replay->settings->disturbance) ? RANDOM_BLOCKS : MAX_BLOCKS;
+    gint64 most = replay->fabric != NULL ? MAX_STARTS_ON_NETWORK : MAX_STARTS;
+    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > most) {
         max_blocks /= 2;
     }
     return ps_steady_new(per_block, n_rows, max_blocks);
@@ -194,18 +227,41 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
 
 /* ---- the end of the feed -------------------------------------------------------------------- */
 
-/* No microbatch from `end` on: lanes with nothing left to do drain. */
+void ps_feed_start(PsReplay *replay)
+{
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        ps_transfer_advance(replay, i);
+        ps_lane_try_start(replay, i);
+    }
+}
+
 void ps_feed_set_end(PsReplay *replay, gint64 end)
 {
     replay->result->microbatches_simulated = end;
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         PsLane *lane = &replay->lanes[i];
         gint64 d = replay->workload->stages[lane->stage].data_parallel;
-        ps_cursor_set_end(&lane->cursor, (end - lane->replica + d - 1) / d);
+        gint64 lane_end = (end - lane->replica + d - 1) / d;
+        ps_cursor_set_end(&lane->cursor, lane_end);
+        if (lane->posting != NULL) {
+            ps_posting_set_end(lane->posting, lane_end);
+        }
     }
-    for (guint i = 0; i < replay->workload->n_lanes; i++) {
-        ps_lane_try_start(replay, i);
+    if (replay->loader != NULL) {
+        ps_loader_set_end(replay->loader, end);
     }
+    ps_feed_start(replay);
+}
+
+/* Microbatches that the lane has begun to get things for: posted receives, joined in gathering. */
+static gint64 n_committed(const PsLane *lane)
+{
+    PsStep next;
+    gint64 n = lane->posting != NULL ? ps_posting_n_begun(lane->posting) : 0;
+    if (lane->n_gathers > lane->n_gathered && ps_cursor_peek(&lane->cursor, &next)) {
+        n = MAX(n, next.index + 1);
+    }
+    return n;
 }
 
 /* Stops the feed after all that has begun or is waited for, so that the run is the same as if its
@@ -217,6 +273,7 @@ void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         const PsLane *lane = &replay->lanes[i];
         gint64 n_begun = ps_cursor_n_begun(&lane->cursor, lane->state == PS_LANE_IDLE);
+        n_begun = MAX(n_begun, n_committed(lane));
         if (n_begun > 0) {
             end = MAX(end, ps_lane_microbatch(replay, lane, n_begun - 1) + 1);
         }

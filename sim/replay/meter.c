@@ -43,17 +43,14 @@ void ps_meter_begin_window(PsMeter *meter)
     memcpy(meter->before, meter->lanes, meter->workload->n_lanes * sizeof(Lane));
 }
 
-/* Why a lane is busy with an op of each kind. */
-typedef enum { COMPUTE, EDGE, RESYNC, N_CAUSES } Cause;
-static const Cause causes[PS_N_OPS] = {
-    [PS_OP_FORWARD] = COMPUTE, [PS_OP_BACKWARD] = COMPUTE, [PS_OP_RECOMPUTE] = COMPUTE,
-    [PS_OP_SEND] = EDGE,       [PS_OP_RECEIVE] = EDGE,     [PS_OP_RESYNC] = RESYNC,
-    [PS_OP_WEIGHT] = COMPUTE,
-};
+void ps_meter_forget_window(PsMeter *meter)
+{
+    memset(meter->before, 0, meter->workload->n_lanes * sizeof(Lane));
+}
 
 typedef struct {
     gint64 compute_stream_ps;
-    gint64 cause_ps[N_CAUSES];
+    gint64 cause_ps[PS_N_CAUSES];
 } Sum;
 
 static Sum sum_of_lane(const PsMeter *meter, guint lane)
@@ -63,7 +60,7 @@ static Sum sum_of_lane(const PsMeter *meter, guint lane)
         for (guint kind = 0; kind < PS_N_OPS; kind++) {
             gint64 busy_ps = meter->lanes[lane].busy_ps[stream][kind] -
                              meter->before[lane].busy_ps[stream][kind];
-            sum.cause_ps[causes[kind]] += busy_ps;
+            sum.cause_ps[ps_op_causes[kind]] += busy_ps;
             sum.compute_stream_ps += stream == PS_STREAM_COMPUTE ? busy_ps : 0;
         }
     }
@@ -84,10 +81,11 @@ void ps_meter_measure(const PsMeter *meter, gint64 window_ps, gint64 microbatche
         PsReplayStage *stage = &stages[i];
         stage->busy_s_per_microbatch = ps_ps_to_seconds(busiest.compute_stream_ps) * per_microbatch;
         stage->compute_s_per_microbatch =
-            ps_ps_to_seconds(busiest.cause_ps[COMPUTE]) * per_microbatch;
-        stage->edge_s_per_microbatch = ps_ps_to_seconds(busiest.cause_ps[EDGE]) * per_microbatch;
+            ps_ps_to_seconds(busiest.cause_ps[PS_CAUSE_COMPUTE]) * per_microbatch;
+        stage->edge_s_per_microbatch =
+            ps_ps_to_seconds(busiest.cause_ps[PS_CAUSE_EDGE]) * per_microbatch;
         stage->resync_s_per_microbatch =
-            ps_ps_to_seconds(busiest.cause_ps[RESYNC]) * per_microbatch;
+            ps_ps_to_seconds(busiest.cause_ps[PS_CAUSE_RESYNC]) * per_microbatch;
         stage->bubble_share =
             window_ps > 0 ? 1 - (double)busiest.compute_stream_ps / (double)window_ps : 0;
     }

@@ -1,24 +1,35 @@
 #include "sim/replay/replay-options.h"
 
+/* What help says of a switch or quantity. */
+static void describe(GOptionEntry *entry)
+{
+    for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
+        if (g_str_equal(one->name, entry->long_name)) {
+            entry->description = one->help;
+            entry->arg_description = one->argument;
+        }
+    }
+    for (const PsReplayQuantity *one = ps_replay_quantities; one->name != NULL; one++) {
+        if (g_str_equal(one->name, entry->long_name)) {
+            entry->description = one->help;
+            entry->arg_description = one->argument;
+        }
+    }
+}
+
 GOptionEntry *ps_replay_entries(PsReplayChoices *choices)
 {
-    const GOptionEntry entries[] = {
-        {"assume", 0, 0, G_OPTION_ARG_STRING, &choices->assume,
-         "All switches at once (default real)", "piper|real"},
-        {"schedule", 0, 0, G_OPTION_ARG_STRING, &choices->schedule,
-         "Order of work on a lane (default by flush)", "NAME|FILE.csv"},
-        {"chunks", 0, 0, G_OPTION_ARG_STRING, &choices->chunks,
-         "Parts of the model on each stage, for schedules that interleave (default 2)", "V"},
-        {"resync", 0, 0, G_OPTION_ARG_STRING, &choices->resync,
-         "Weight gradients: a share per microbatch, or one all-reduce per batch",
-         "amortised|batch"},
-        {"communication", 0, 0, G_OPTION_ARG_STRING, &choices->communication,
-         "Transfers: on the compute streams, or on streams of their own", "serial|overlap"},
-        {"flush", 0, 0, G_OPTION_ARG_STRING, &choices->flush,
-         "Let batches stream on, or drain the pipeline after each", "none|batch"},
-        {"start", 0, 0, G_OPTION_ARG_STRING, &choices->start,
-         "Measure the steady state, or one batch with fill and drain", "steady|cold"},
-        G_OPTION_ENTRY_NULL,
-    };
-    return g_memdup2(entries, sizeof entries);
+    GArray *entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    for (const PsReplayChoice *choice = ps_replay_choice_table; choice->name != NULL; choice++) {
+        GOptionEntry entry = {.long_name = choice->name,
+                              .arg = G_OPTION_ARG_STRING,
+                              .arg_data = (char *)choices + choice->offset,
+                              .description = choice->help,
+                              .arg_description = choice->argument};
+        if (choice->help == NULL) {
+            describe(&entry);
+        }
+        g_array_append_val(entries, entry);
+    }
+    return (GOptionEntry *)(gpointer)g_array_free(entries, FALSE);
 }

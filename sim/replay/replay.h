@@ -29,6 +29,7 @@
 #include <glib.h>
 #include "sim/replay/settings.h"
 #include "sim/replay/workload.h"
+#include "sim/trace/run.h"
 #include "sim/trace/trace.h"
 
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
     double peak_stash_microbatches; /* one on one of v chunks counts as 1/v */
 } PsReplayStage;
 
+/* Microbatches are those of all copies of the workload. */
 typedef struct {
     double tps_s; /* length of the window / window_microbatches */
     gint64 makespan_ps;
@@ -51,11 +53,15 @@ typedef struct {
     gint64 window_microbatches;
     gint64 microbatches_simulated;
     gint64 steady_after_microbatches; /* it took so many to prove the period; 0 where !steady */
-    gint64 n_ops;                     /* records handed to sink->op, or that would have been */
+    gint64 n_ops;    /* records handed to sink->op, or that would have been, times the copies */
     gboolean steady; /* the period repeats exactly. FALSE with start steady: none was found, and the
                         window is the second half of a long run */
     guint n_stages;
     PsReplayStage *stages;
+    gboolean partial; /* it was interrupted, or came to a standstill because a device had stopped:
+                         at the makespan. The window is then all of it, or as far as it got */
+    char *standstill; /* what stopped and who waits for whom; NULL: nothing did */
+    GArray *links;    /* PsRunLink: what the network carried; NULL on a flat one */
     char *out_of_memory; /* where and why a lane first held more than the workload's memory_bytes;
                             NULL: none did. The run goes on all the same */
 } PsReplayResult;
@@ -63,7 +69,8 @@ typedef struct {
 void ps_replay_result_free(PsReplayResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsReplayResult, ps_replay_result_free)
 
-/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle) or where the
- * run would take longer than 53 days (INPUT). */
+/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle), where the run
+ * would take longer than 53 days (INPUT), and for what the network lacks (INPUT, USAGE). Ends early
+ * where ps_interrupt_requested says so. */
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
                               const PsTraceSink *sink, GError **error) G_GNUC_WARN_UNUSED_RESULT;

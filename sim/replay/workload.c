@@ -12,12 +12,16 @@ PsWorkload *ps_workload_new(guint n_stages, guint n_borders, guint microbatches)
     workload->n_borders = n_borders;
     workload->borders = g_new0(PsWorkBorder, n_borders);
     workload->microbatches = microbatches;
+    workload->copies = 1;
     return workload;
 }
 
 void ps_workload_free(PsWorkload *workload)
 {
     if (workload != NULL) {
+        for (guint i = 0; i < workload->n_stages; i++) {
+            g_free(workload->stages[i].layers);
+        }
         g_free(workload->stages);
         g_free(workload->borders);
         g_free(workload);
@@ -105,6 +109,7 @@ gboolean ps_workload_finish(PsWorkload *workload, GError **error)
         }
         stage->first_lane = lane;
         stage->first_rank = rank;
+        stage->first_device = workload->placed ? stage->first_device : rank;
         lane += stage->data_parallel;
         rank += stage->data_parallel * stage->tensor_parallel;
         compute_s += stage->forward_s + stage->backward_s;
@@ -129,16 +134,31 @@ static void add_layer(PsWorkStage *work, const PsTmpc *tmpc)
     work->weights_bytes += tmpc->weight_bytes;
     work->stash_bytes += tmpc->memory_per_microbatch_bytes;
     work->workspace_bytes += tmpc->workspace_bytes;
-    work->state_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
+    work->optimizer_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
+    work->layers[work->n_layers++] = (PsWorkLayer){
+        {tmpc->forward_s, tmpc->backward_s, tmpc->recompute_s},
+        tmpc->weight_bytes,
+        tmpc->n_collectives,
+        tmpc->collectives,
+    };
+}
+
+/* Takes at most `most` bytes out of what is left. */
+static double take(double *left_bytes, double most_bytes)
+{
+    double taken_bytes = fmin(*left_bytes, most_bytes);
+    *left_bytes -= taken_bytes;
+    return taken_bytes;
 }
 
 static void split_fixed_memory(PsWorkStage *work)
 {
-    double fixed_bytes = fmax(work->state_bytes - work->workspace_bytes, 0);
-    work->weight_versions_bytes =
-        fmin(work->weights_bytes, fmax(fixed_bytes - work->weights_bytes, 0));
-    work->weights_bytes = fmin(work->weights_bytes, fixed_bytes);
-    work->state_bytes = fixed_bytes - work->weights_bytes - work->weight_versions_bytes;
+    double left_bytes = fmax(work->optimizer_bytes - work->workspace_bytes, 0);
+    double weights_bytes = work->weights_bytes;
+    work->weights_bytes = take(&left_bytes, weights_bytes);
+    work->weight_versions_bytes = take(&left_bytes, weights_bytes);
+    work->gradients_bytes = take(&left_bytes, weights_bytes);
+    work->optimizer_bytes = left_bytes;
 }
 
 static guint place_of_edge(const guint *edges, guint edge)
@@ -201,7 +221,9 @@ static PsWorkBorder *sum_borders(const PsPlan *plan, const PsProfile *profile)
 PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, GError **error)
 {
     guint n = plan->n_stages;
-    double bandwidth_bytes_per_s = plan->setting.bandwidth_bytes_per_s;
+    PsLevels levels = ps_setting_levels(&plan->setting);
+    g_autofree PsCrossing *crossings = g_new(PsCrossing, n);
+    ps_plan_crossings(plan, crossings);
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
     g_autofree PsWorkBorder *sums = sum_borders(plan, profile);
     g_autoptr(PsWorkload) workload = ps_workload_new(n, n * n, plan->setting.microbatches);
@@ -210,22 +232,29 @@ PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, 
         guint d = plan->stages[i].data_parallel;
         work->data_parallel = d;
         work->tensor_parallel = plan->stages[i].tensor_parallel;
+        work->first_device = plan->stages[i].first_device;
         work->in_flight = estimate->stages[i].in_flight;
+        work->layers = g_new(PsWorkLayer, plan->stages[i].n_layers);
         for (guint k = 0; k < plan->stages[i].n_layers; k++) {
             add_layer(work, ps_stage_tmpc(&plan->stages[i], profile, k));
         }
+        work->gradient_bytes = work->weights_bytes;
         work->resync_bytes = 4.0 * (d - 1) * work->weights_bytes / d;
-        work->resync_s = work->resync_bytes / bandwidth_bytes_per_s;
+        work->resync_s =
+            work->resync_bytes / levels.level[crossings[i].resync].bandwidth_bytes_per_s;
         split_fixed_memory(work);
     }
     workload->n_borders = 0;
     for (guint i = 0; i < n * n; i++) {
         if (sums[i].source_bytes >= 0) {
-            sums[i].source_s = sums[i].source_bytes / bandwidth_bytes_per_s;
-            sums[i].target_s = sums[i].target_bytes / bandwidth_bytes_per_s;
+            const PsLevel *out = &levels.level[crossings[i / n].leave];
+            const PsLevel *in = &levels.level[crossings[i % n].enter];
+            sums[i].source_s = sums[i].source_bytes / out->bandwidth_bytes_per_s;
+            sums[i].target_s = sums[i].target_bytes / in->bandwidth_bytes_per_s;
             workload->borders[workload->n_borders++] = sums[i];
         }
     }
+    workload->placed = levels.n > 1;
     workload->memory_bytes = plan->setting.memory_bytes;
     workload->wrap = workload->n_borders > 0 ? workload->borders[0] : (PsWorkBorder){0};
     if (!ps_workload_finish(workload, error)) {

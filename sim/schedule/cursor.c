@@ -29,6 +29,21 @@ gboolean ps_cursor_ends_batch(const PsCursor *cursor, const PsStep *step)
     return step->kind == PS_STEP_BACKWARD && (step->index + 1) % cursor->position.batch == 0;
 }
 
+gboolean ps_cursor_ends_chunk(const PsCursor *cursor, const PsStep *step)
+{
+    if (cursor->steps == NULL || cursor->place == 0) {
+        return ps_cursor_ends_batch(cursor, step);
+    }
+    for (guint i = cursor->place; i < cursor->steps->len; i++) {
+        const PsStep *next = &g_array_index(cursor->steps, PsStep, i);
+        if (next->chunk == step->chunk &&
+            (next->kind == PS_STEP_BACKWARD || next->kind == PS_STEP_WEIGHT)) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 static gboolean in_list(const PsCursor *cursor, const PsStep *step)
 {
     for (guint i = 0; i < cursor->place; i++) {

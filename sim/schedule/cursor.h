@@ -47,6 +47,10 @@ void ps_cursor_take(PsCursor *cursor, const PsStep *step);
 /* Whether `step`, the last one taken, is the last of its batch. */
 gboolean ps_cursor_ends_batch(const PsCursor *cursor, const PsStep *step);
 
+/* Whether `step`, the last one taken, a backward or weight gradient, is the last of its batch on
+ * its chunk. */
+gboolean ps_cursor_ends_chunk(const PsCursor *cursor, const PsStep *step);
+
 /* Whether the step has been taken: a forward, or a backward or input gradient (which count as the
  * same). */
 gboolean ps_cursor_has_taken(const PsCursor *cursor, const PsStep *step);

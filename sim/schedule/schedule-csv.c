@@ -22,19 +22,44 @@ static guint place(const PsSchedule *schedule, const PsLaneShape *lane, guint ch
     return stage;
 }
 
+/* The chunk that each of the rank's stages is there. Caller frees. */
+static guint *find_chunks(const PsSchedule *schedule, const PsLaneShape *lane)
+{
+    guint *chunk_of = g_new0(guint, ((const File *)schedule)->actions->n_stages);
+    for (guint chunk = 0; chunk < lane->chunks; chunk++) {
+        chunk_of[place(schedule, lane, chunk)] = chunk;
+    }
+    return chunk_of;
+}
+
 static void list(const PsSchedule *schedule, const PsLaneShape *lane, GArray *steps)
 {
     const PsActions *actions = ((const File *)schedule)->actions;
     const GArray *row = ps_actions_of(actions, lane->stage);
-    g_autofree guint *chunk_of = g_new0(guint, actions->n_stages);
-    for (guint chunk = 0; chunk < lane->chunks; chunk++) {
-        chunk_of[place(schedule, lane, chunk)] = chunk;
-    }
+    g_autofree guint *chunk_of = find_chunks(schedule, lane);
     for (guint i = 0; i < row->len; i++) {
         const PsAction *action = &g_array_index(row, PsAction, i);
         if (action->kind <= PS_ACTION_WEIGHT) {
             ps_step_add(steps, (PsStepKind)action->kind, chunk_of[action->stage],
                         action->microbatch);
+        }
+    }
+}
+
+static void list_transfers(const PsSchedule *schedule, const PsLaneShape *lane, GArray *transfers)
+{
+    const PsActions *actions = ((const File *)schedule)->actions;
+    const GArray *row = ps_actions_of(actions, lane->stage);
+    g_autofree guint *chunk_of = find_chunks(schedule, lane);
+    for (guint i = 0; i < row->len; i++) {
+        const PsAction *action = &g_array_index(row, PsAction, i);
+        gboolean forward = action->kind == PS_ACTION_SEND_F || action->kind == PS_ACTION_RECV_F;
+        gboolean sends = action->kind == PS_ACTION_SEND_F || action->kind == PS_ACTION_SEND_B;
+        if (action->kind >= PS_ACTION_SEND_F && action->kind <= PS_ACTION_RECV_B) {
+            const PsStepTransfer transfer = {sends,
+                                             {forward ? PS_STEP_FORWARD : PS_STEP_BACKWARD,
+                                              chunk_of[action->stage], action->microbatch}};
+            g_array_append_val(transfers, transfer);
         }
     }
 }
@@ -64,6 +89,7 @@ PsSchedule *ps_schedule_read(const char *path, GError **error)
         .sha256 = actions->sha256,
         .place = place,
         .list = list,
+        .transfers = actions->transfers ? list_transfers : NULL,
     };
     file->actions = g_steal_pointer(&actions);
     return &file->schedule;

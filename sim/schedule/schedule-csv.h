@@ -27,7 +27,8 @@ gboolean ps_schedule_is_file(const char *name);
  * the wait cycle).
  *
  * The result runs the computations in the order of the file, the parts of an overlap one after the
- * other; of all else the replay has its own ways. Its name is the path. */
+ * other, and tells the order of sends and receives where the file does; of all else the replay has
+ * its own ways. Its name is the path. */
 PsSchedule *ps_schedule_read(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_schedule_free(PsSchedule *schedule); /* only of one that was read */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsSchedule, ps_schedule_free)

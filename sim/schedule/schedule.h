@@ -26,6 +26,12 @@ typedef struct {
     gint64 index; /* lane-local microbatch */
 } PsStep;
 
+/* All that a step receives, or all that it sends. */
+typedef struct {
+    gboolean sends;
+    PsStep step; /* forward or backward (an input gradient counts as one) */
+} PsStepTransfer;
+
 /* What the order of a lane depends on. */
 typedef struct {
     guint stage, n_stages; /* p */
@@ -67,6 +73,9 @@ struct PsSchedule {
      * every microbatch runs forward once on every chunk, then backward, or input and, later,
      * weight. Batches do not overlap: no forward before the weights of the last one are there. */
     void (*list)(const PsSchedule *schedule, const PsLaneShape *lane, GArray *steps);
+    /* Appends the sends and receives of one batch, PsStepTransfer, in the order of a stream that
+     * does both; NULL: as the steps come to need them. */
+    void (*transfers)(const PsSchedule *schedule, const PsLaneShape *lane, GArray *transfers);
     /* A schedule that streams has this instead: the lane's next step, forward or backward, each in
      * order of microbatches; FALSE where it has done all up to `end`. A function of the position
      * alone. It has one chunk. */

@@ -4,11 +4,15 @@
 #define PS_RUN_SCHEMA "pipersim-run/1"
 #define PS_RUN_TRACE "trace.csv"
 #define PS_RUN_MEMORY_FILE "memory.csv"
+#define PS_RUN_LOADER "loader.csv"
+#define PS_RUN_LINKS_FILE "links.csv"
 #define PS_RUN_SUMMARY "summary.json"
 
-/* Columns of trace.csv and memory.csv in file order, NULL-terminated. */
+/* Columns in file order, NULL-terminated. */
 extern const char *const ps_trace_columns[];
 extern const char *const ps_memory_columns[];
+extern const char *const ps_loader_columns[];
+extern const char *const ps_links_columns[];
 
 /* Places in ps_trace_columns. */
 enum {
@@ -33,4 +37,23 @@ enum {
     PS_MEMORY_FILE_STAGE,
     PS_MEMORY_FILE_CATEGORY,
     PS_MEMORY_FILE_BYTES,
+};
+
+/* Places in ps_loader_columns. */
+enum {
+    PS_LOADER_SERVER,
+    PS_LOADER_SAMPLE,
+    PS_LOADER_START,
+    PS_LOADER_END,
+};
+
+/* Places in ps_links_columns. */
+enum {
+    PS_LINKS_LINK,
+    PS_LINKS_NAME,
+    PS_LINKS_CAPACITY,
+    PS_LINKS_BUSY,
+    PS_LINKS_MOVED,
+    PS_LINKS_UTILISATION,
+    PS_LINKS_PEAK_FLOWS,
 };

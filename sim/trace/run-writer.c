@@ -16,8 +16,10 @@ typedef struct {
 } File;
 
 struct PsRunWriter {
-    char *summary_path;
+    char *folder;
     File trace, memory;
+    GArray *loads; /* PsTraceLoad: few, so that a file is made only where there are any */
+    GArray *links; /* PsRunLink */
     PsTraceSink sink;
 };
 
@@ -37,16 +39,18 @@ static gboolean file_open(File *file, const char *folder, const char *name,
     return TRUE;
 }
 
-/* Returns the file's SHA-256. */
-static char *file_commit(File *file, GError **error)
+/* Makes the file appear; *sha256 becomes its SHA-256. */
+static gboolean file_commit(File *file, char **sha256, GError **error)
 {
     ps_csv_flush(file->writer);
     if (!ps_output_commit(file->output, error)) {
-        return NULL;
+        return FALSE;
     }
     gsize length;
     g_autofree char *text = ps_read_file(file->path, &length, error);
-    return text != NULL ? ps_sha256(text, length) : NULL;
+    g_free(*sha256);
+    *sha256 = text != NULL ? ps_sha256(text, length) : NULL;
+    return text != NULL;
 }
 
 static void file_clear(File *file)
@@ -55,6 +59,7 @@ static void file_clear(File *file)
     g_clear_pointer(&file->output, ps_output_free);
     g_clear_pointer(&file->path, g_free);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(File, file_clear)
 
 /* Most sizes are whole: the same text, without the detour through decimal conversion. */
 static void put_bytes(PsCsvWriter *writer, double bytes)
@@ -95,19 +100,48 @@ static void write_memory(const PsTraceMemory *change, gpointer user_data)
     ps_csv_end_row(writer);
 }
 
+static void keep_load(const PsTraceLoad *load, gpointer user_data)
+{
+    g_array_append_vals(((PsRunWriter *)user_data)->loads, load, 1);
+}
+
+void ps_run_writer_set_links(PsRunWriter *writer, const PsRunLink *links, guint n_links)
+{
+    g_array_set_size(writer->links, 0);
+    for (guint i = 0; i < n_links; i++) {
+        PsRunLink copy = links[i];
+        copy.name = g_strdup(links[i].name);
+        g_array_append_val(writer->links, copy);
+    }
+}
+
+/* Of an older run in the folder, as far as this one may not replace it. */
+static gboolean remove_old(const char *folder, GError **error)
+{
+    static const char *const files[] = {PS_RUN_SUMMARY, PS_RUN_LOADER, PS_RUN_LINKS_FILE};
+    for (guint i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *path = g_build_filename(folder, files[i], NULL);
+        if (g_unlink(path) != 0 && errno != ENOENT) {
+            ps_error(error, PS_ERROR_IO, "%s: %s", path, g_strerror(errno));
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
 PsRunWriter *ps_run_writer_new(const char *folder, GError **error)
 {
     if (!ps_make_folder(folder, error)) {
         return NULL;
     }
     g_autoptr(PsRunWriter) writer = g_new0(PsRunWriter, 1);
-    writer->sink = (PsTraceSink){write_op, write_memory, writer};
-    writer->summary_path = g_build_filename(folder, PS_RUN_SUMMARY, NULL);
-    if (g_unlink(writer->summary_path) != 0 && errno != ENOENT) {
-        ps_error(error, PS_ERROR_IO, "%s: %s", writer->summary_path, g_strerror(errno));
-        return NULL;
-    }
-    if (!file_open(&writer->trace, folder, PS_RUN_TRACE, ps_trace_columns, error) ||
+    writer->folder = g_strdup(folder);
+    writer->loads = g_array_new(FALSE, FALSE, sizeof(PsTraceLoad));
+    writer->links = ps_run_links_new();
+    writer->sink = (PsTraceSink){
+        .op = write_op, .memory = write_memory, .load = keep_load, .user_data = writer};
+    if (!remove_old(folder, error) ||
+        !file_open(&writer->trace, folder, PS_RUN_TRACE, ps_trace_columns, error) ||
         !file_open(&writer->memory, folder, PS_RUN_MEMORY_FILE, ps_memory_columns, error)) {
         return NULL;
     }
@@ -119,7 +153,9 @@ void ps_run_writer_free(PsRunWriter *writer)
     if (writer != NULL) {
         file_clear(&writer->trace);
         file_clear(&writer->memory);
-        g_free(writer->summary_path);
+        g_array_unref(writer->loads);
+        g_array_unref(writer->links);
+        g_free(writer->folder);
         g_free(writer);
     }
 }
@@ -129,15 +165,60 @@ const PsTraceSink *ps_run_writer_sink(PsRunWriter *writer)
     return &writer->sink;
 }
 
+static void write_loads(const GArray *loads, PsCsvWriter *writer)
+{
+    for (guint i = 0; i < loads->len; i++) {
+        const PsTraceLoad *load = &g_array_index(loads, PsTraceLoad, i);
+        ps_csv_int(writer, load->server);
+        ps_csv_int(writer, load->sample);
+        ps_csv_time(writer, load->start_ps);
+        ps_csv_time(writer, load->end_ps);
+        ps_csv_end_row(writer);
+    }
+}
+
+static void write_links(const GArray *links, gint64 makespan_ps, PsCsvWriter *writer)
+{
+    for (guint i = 0; i < links->len; i++) {
+        const PsRunLink *link = &g_array_index(links, PsRunLink, i);
+        ps_csv_int(writer, link->link);
+        ps_csv_text(writer, link->name);
+        ps_csv_double(writer, link->capacity_bytes_per_s);
+        ps_csv_time(writer, link->busy_ps);
+        put_bytes(writer, link->moved_bytes);
+        ps_csv_double(writer, ps_run_link_utilisation(link, makespan_ps));
+        ps_csv_int(writer, link->peak_flows);
+        ps_csv_end_row(writer);
+    }
+}
+
+/* Writes the files that only some runs have. */
+static gboolean finish_others(PsRunWriter *writer, PsRunSummary *summary, GError **error)
+{
+    g_auto(File) loader = {NULL}, links = {NULL};
+    if (writer->loads->len > 0) {
+        if (!file_open(&loader, writer->folder, PS_RUN_LOADER, ps_loader_columns, error)) {
+            return FALSE;
+        }
+        write_loads(writer->loads, loader.writer);
+        if (!file_commit(&loader, &summary->loader_sha256, error)) {
+            return FALSE;
+        }
+    }
+    if (writer->links->len > 0) {
+        if (!file_open(&links, writer->folder, PS_RUN_LINKS_FILE, ps_links_columns, error)) {
+            return FALSE;
+        }
+        write_links(writer->links, summary->makespan_ps, links.writer);
+        return file_commit(&links, &summary->links_sha256, error);
+    }
+    return TRUE;
+}
+
 gboolean ps_run_writer_finish(PsRunWriter *writer, PsRunSummary *summary, GError **error)
 {
-    g_free(summary->trace_sha256);
-    summary->trace_sha256 = file_commit(&writer->trace, error);
-    if (summary->trace_sha256 == NULL) {
-        return FALSE;
-    }
-    g_free(summary->memory_sha256);
-    summary->memory_sha256 = file_commit(&writer->memory, error);
-    return summary->memory_sha256 != NULL &&
-           ps_run_summary_write(summary, writer->summary_path, error);
+    g_autofree char *path = g_build_filename(writer->folder, PS_RUN_SUMMARY, NULL);
+    return file_commit(&writer->trace, &summary->trace_sha256, error) &&
+           file_commit(&writer->memory, &summary->memory_sha256, error) &&
+           finish_others(writer, summary, error) && ps_run_summary_write(summary, path, error);
 }

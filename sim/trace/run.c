@@ -1,5 +1,6 @@
 #include "sim/trace/run.h"
 
+#include "sim/base/units.h"
 #include "sim/trace/run-files.h"
 
 const char *const ps_trace_columns[] = {
@@ -8,6 +9,18 @@ const char *const ps_trace_columns[] = {
 };
 
 const char *const ps_memory_columns[] = {"time_s", "lane", "stage", "category", "bytes", NULL};
+
+const char *const ps_loader_columns[] = {"server", "sample", "start_s", "end_s", NULL};
+
+const char *const ps_links_columns[] = {
+    "link",        "name",        "capacity_bytes_per_s", "busy_s",
+    "moved_bytes", "utilisation", "peak_flows",           NULL,
+};
+
+double ps_run_link_utilisation(const PsRunLink *link, gint64 makespan_ps)
+{
+    return link->moved_bytes / (link->capacity_bytes_per_s * ps_ps_to_seconds(makespan_ps));
+}
 
 PsRunSummary *ps_run_summary_new(guint n_stages)
 {
@@ -56,6 +69,8 @@ void ps_run_summary_free(PsRunSummary *summary)
     g_free(summary->synthetic);
     g_free(summary->trace_sha256);
     g_free(summary->memory_sha256);
+    g_free(summary->loader_sha256);
+    g_free(summary->links_sha256);
     g_free(summary);
 }
 
@@ -71,9 +86,24 @@ void ps_run_free(PsRun *run)
     if (run != NULL) {
         g_free(run->folder);
         g_free(run->out_of_memory);
+        g_free(run->standstill);
         ps_run_summary_free(run->summary);
         g_clear_pointer(&run->ops, g_array_unref);
         g_clear_pointer(&run->memory, g_array_unref);
+        g_clear_pointer(&run->loads, g_array_unref);
+        g_clear_pointer(&run->links, g_array_unref);
         g_free(run);
     }
+}
+
+static void clear_link(gpointer link)
+{
+    g_free(((PsRunLink *)link)->name);
+}
+
+GArray *ps_run_links_new(void)
+{
+    GArray *links = g_array_new(FALSE, FALSE, sizeof(PsRunLink));
+    g_array_set_clear_func(links, clear_link);
+    return links;
 }

@@ -1,5 +1,6 @@
-/* A run folder: trace.csv, memory.csv and summary.json (design section 5). summary.json is written
- * last, so its presence marks a complete run. */
+/* A run folder: trace.csv, memory.csv and summary.json, and loader.csv and links.csv where the run
+ * had a data loader or a network of links (design section 5). summary.json is written last, so its
+ * presence marks a complete folder. */
 #pragma once
 
 #include <glib.h>
@@ -40,36 +41,67 @@ typedef struct {
     PsRunStage *stages;
     double estimate_tps_s;
     gboolean nested; /* ps_plan_is_nested of the plan replayed */
+    /* The run was interrupted at makespan_ps: its records end there, and its other results are
+     * those of a complete run as far as they were known. */
+    gboolean partial;
     /* Results. */
     double tps_s; /* (window_end - window_start) / window_microbatches */
     gint64 makespan_ps;
     gint64 window_start_ps, window_end_ps;
     gint64 window_microbatches;
     gint64 microbatches_simulated;
-    gint64 steady_after_microbatches;   /* it took so many to prove the period; 0 where !steady */
-    gint64 n_ops;                       /* rows of trace.csv */
-    gboolean steady;                    /* the period was found to repeat exactly */
-    char *trace_sha256, *memory_sha256; /* NULL: not recorded, so not compared */
+    gint64 steady_after_microbatches; /* it took so many to prove the period; 0 where !steady */
+    gint64 n_ops;                     /* rows of trace.csv */
+    gboolean steady;                  /* the period was found to repeat exactly */
+    /* NULL: not recorded, so not compared. */
+    char *trace_sha256, *memory_sha256, *loader_sha256, *links_sha256;
 } PsRunSummary;
+
+/* What one link of the network has carried. */
+typedef struct {
+    guint link; /* its number in the network */
+    char *name;
+    double capacity_bytes_per_s;
+    gint64 busy_ps; /* with at least one flow on it */
+    double moved_bytes;
+    guint peak_flows; /* the most at one time */
+} PsRunLink;
+
+/* Share of what the link could have carried in the whole run. */
+double ps_run_link_utilisation(const PsRunLink *link, gint64 makespan_ps);
 
 typedef struct {
     char *folder;
     PsRunSummary *summary;
     char *out_of_memory; /* of a run just made, where a lane held more than there is: a sentence */
-    GArray *ops;    /* PsTraceOp, in file order; NULL if not asked for */
-    GArray *memory; /* PsTraceMemory, in file order; NULL if not asked for */
+    char *standstill;    /* likewise, where a device stopped: who waits for whom */
+    GArray *ops;         /* PsTraceOp, in file order; NULL if not asked for */
+    GArray *memory;      /* PsTraceMemory, likewise */
+    GArray *loads;       /* PsTraceLoad, likewise; empty where the run has no loader */
+    GArray *links;       /* PsRunLink, likewise, and of every run just made; empty where it has no
+                            network of links */
 } PsRun;
 
-typedef enum { PS_RUN_OPS = 1 << 0, PS_RUN_MEMORY = 1 << 1 } PsRunParts;
+typedef enum {
+    PS_RUN_OPS = 1 << 0,
+    PS_RUN_MEMORY = 1 << 1,
+    PS_RUN_LOADS = 1 << 2,
+    PS_RUN_LINKS = 1 << 3,
+    PS_RUN_EVERYTHING = (1 << 4) - 1
+} PsRunParts;
 
 /* Reads a run folder. Every row is checked by itself (known names, start <= end <= makespan, lane,
  * stage, replica and rank agree with the summary) and the files against their SHA-256; what rows
- * say together is `check`'s business. */
+ * say together is `check`'s business. loader.csv and links.csv may be missing, unless the summary
+ * has their SHA-256. */
 PsRun *ps_run_load(const char *folder, PsRunParts parts, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* With a summary of n_stages zero-filled stages, and nothing else. */
 PsRun *ps_run_new(guint n_stages);
 void ps_run_free(PsRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRun, ps_run_free)
+
+/* An empty array of PsRunLink that owns the names in it. */
+GArray *ps_run_links_new(void);
 
 /* n_stages zero-filled stages, no settings yet. */
 PsRunSummary *ps_run_summary_new(guint n_stages);

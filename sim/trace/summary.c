@@ -54,6 +54,20 @@ static const Field result_fields[] = {
     {NULL},
 };
 
+/* SHA-256 of the folder's other files. */
+typedef struct {
+    const char *key;
+    gsize offset;
+} Digest;
+
+static const Digest digests[] = {
+    {"trace_sha256", G_STRUCT_OFFSET(PsRunSummary, trace_sha256)},
+    {"memory_sha256", G_STRUCT_OFFSET(PsRunSummary, memory_sha256)},
+    {"loader_sha256", G_STRUCT_OFFSET(PsRunSummary, loader_sha256)},
+    {"links_sha256", G_STRUCT_OFFSET(PsRunSummary, links_sha256)},
+    {NULL},
+};
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_fields(PsJsonWriter *writer, const Field *fields, gconstpointer record)
@@ -130,9 +144,13 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     ps_json_end_object(writer);
     ps_json_begin_object(writer, "cluster");
     put_fields(writer, setting_fields, &summary->setting);
+    ps_setting_write_levels(&summary->setting, writer);
     ps_json_end_object(writer);
     ps_json_put_double(writer, "estimate_tps_s", summary->estimate_tps_s);
     ps_json_put_boolean(writer, "nested", summary->nested);
+    if (summary->partial) {
+        ps_json_put_boolean(writer, "partial", TRUE);
+    }
     ps_json_begin_object(writer, "results");
     put_fields(writer, result_fields, summary);
     ps_json_put_boolean(writer, "steady", summary->steady);
@@ -142,11 +160,11 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
         put_stage(writer, &summary->stages[i]);
     }
     ps_json_end_array(writer);
-    if (summary->trace_sha256 != NULL) {
-        ps_json_put_string(writer, "trace_sha256", summary->trace_sha256);
-    }
-    if (summary->memory_sha256 != NULL) {
-        ps_json_put_string(writer, "memory_sha256", summary->memory_sha256);
+    for (const Digest *digest = digests; digest->key != NULL; digest++) {
+        const char *sha256 = G_STRUCT_MEMBER(char *, summary, digest->offset);
+        if (sha256 != NULL) {
+            ps_json_put_string(writer, digest->key, sha256);
+        }
     }
 }
 
@@ -244,7 +262,9 @@ static void get_peak(PsJsonReader *reader, double bytes[PS_N_MEMORY])
     ps_json_enter(reader, "peak_bytes");
     ps_json_expect_keys(reader, ps_memory_names);
     for (guint i = 0; i < PS_N_MEMORY; i++) {
-        bytes[i] = ps_json_double(reader, ps_memory_names[i], 0, G_MAXDOUBLE);
+        bytes[i] = ps_json_has(reader, ps_memory_names[i])
+                       ? ps_json_double(reader, ps_memory_names[i], 0, G_MAXDOUBLE)
+                       : 0;
     }
     ps_json_leave(reader);
 }
@@ -308,14 +328,17 @@ static void get_summary(PsJsonReader *reader, PsRunSummary *summary)
     summary->time_unit_s = ps_json_double(reader, "time_unit_s", 0, G_MAXDOUBLE);
     ps_json_leave(reader);
     ps_json_enter(reader, "cluster");
-    expect_keys(reader, setting_fields, (const char *const[]){NULL});
+    expect_keys(reader, setting_fields, (const char *const[]){"placement", "levels", NULL});
     get_fields(reader, setting_fields, &summary->setting);
+    ps_setting_read_levels(reader, &summary->setting);
     ps_json_leave(reader);
     summary->estimate_tps_s = ps_json_double(reader, "estimate_tps_s", 0, G_MAXDOUBLE);
     summary->nested = ps_json_boolean(reader, "nested");
+    summary->partial = ps_json_has(reader, "partial") && ps_json_boolean(reader, "partial");
     get_results(reader, summary);
-    summary->trace_sha256 = get_sha256(reader, "trace_sha256");
-    summary->memory_sha256 = get_sha256(reader, "memory_sha256");
+    for (const Digest *digest = digests; digest->key != NULL; digest++) {
+        G_STRUCT_MEMBER(char *, summary, digest->offset) = get_sha256(reader, digest->key);
+    }
 }
 
 static void get_stages(PsJsonReader *reader, PsRunSummary *summary)
@@ -347,8 +370,9 @@ PsRunSummary *ps_run_summary_read(const char *path, GError **error)
     }
     ps_json_expect_keys(reader,
                         (const char *const[]){"schema", "version", "settings", "inputs", "cluster",
-                                              "estimate_tps_s", "nested", "results", "stages",
-                                              "trace_sha256", "memory_sha256", NULL});
+                                              "estimate_tps_s", "nested", "partial", "results",
+                                              "stages", "trace_sha256", "memory_sha256",
+                                              "loader_sha256", "links_sha256", NULL});
     const char *schema = ps_json_string(reader, "schema");
     if (!ps_json_failed(reader) && !g_str_equal(schema, PS_RUN_SCHEMA)) {
         ps_json_fail(reader, "schema", "\"%s\" (expected \"%s\")", schema, PS_RUN_SCHEMA);

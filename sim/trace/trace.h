@@ -10,11 +10,19 @@ typedef enum {
     PS_OP_BACKWARD, /* gradients; those of the inputs alone where PS_OP_WEIGHT comes apart */
     PS_OP_WEIGHT,   /* gradients of the weights */
     PS_OP_RECOMPUTE,
-    PS_OP_SEND,    /* occupies the sender's send stream */
-    PS_OP_RECEIVE, /* the same transfer on the receiver's receive stream */
-    PS_OP_RESYNC,  /* weight-gradient all-reduce */
+    PS_OP_OPTIMIZER,      /* the update of the weights after a batch */
+    PS_OP_SEND,           /* occupies the sender's send stream */
+    PS_OP_RECEIVE,        /* the same transfer on the receiver's receive stream */
+    PS_OP_RESYNC,         /* weight-gradient all-reduce */
+    PS_OP_ALL_GATHER,     /* of weights that are kept in shards */
+    PS_OP_REDUCE_SCATTER, /* of gradients that are kept in shards */
+    PS_OP_TENSOR,         /* collectives of a layer among its tensor-parallel ranks */
     PS_N_OPS
 } PsOpKind;
+
+/* The terms of the planner's closed form, each of which a lane can be busy with. Collectives of
+ * tensor parallelism are part of what a layer takes there. */
+typedef enum { PS_CAUSE_COMPUTE, PS_CAUSE_EDGE, PS_CAUSE_RESYNC, PS_N_CAUSES } PsOpCause;
 
 typedef enum {
     PS_STREAM_COMPUTE,
@@ -27,6 +35,7 @@ typedef enum {
 /* Names as in trace.csv ("forward", "compute", ...). */
 extern const char *const ps_op_names[PS_N_OPS + 1];
 extern const char *const ps_stream_names[PS_N_STREAMS + 1];
+extern const PsOpCause ps_op_causes[PS_N_OPS];
 
 typedef struct {
     guint lane; /* one stage replica; lanes are numbered stage by stage, replica by replica */
@@ -45,9 +54,12 @@ typedef struct {
 typedef enum {
     PS_MEMORY_WEIGHTS,
     PS_MEMORY_WEIGHT_VERSIONS, /* further copies the schedule needs */
-    PS_MEMORY_STATE,           /* what else is fixed: gradients, optimizer state */
+    PS_MEMORY_GRADIENTS,       /* of the weights */
+    PS_MEMORY_OPTIMIZER,       /* what the optimizer keeps: moments, a copy of the weights */
+    PS_MEMORY_STATE,           /* what else is fixed; all of these where nobody tells them apart */
     PS_MEMORY_STASH,           /* activations kept for backward */
     PS_MEMORY_WORKSPACE,       /* activations a recompute brings back until its backward ends */
+    PS_MEMORY_BUFFERS,         /* of transfers and collectives */
     PS_N_MEMORY
 } PsMemoryKind;
 
@@ -62,10 +74,18 @@ typedef struct {
     double bytes;
 } PsTraceMemory;
 
-/* Where a run's records go, in the order in which things end (ops) and change (memory). Either
- * function may be NULL. */
+/* A server of the data loader has prepared a sample. */
+typedef struct {
+    guint server;
+    gint64 sample; /* since the start of the run */
+    gint64 start_ps, end_ps;
+} PsTraceLoad;
+
+/* Where a run's records go, in the order in which things end (ops, loads) and change (memory); in
+ * which order at one instant, order.h says where it matters. Functions may be NULL. */
 typedef struct {
     void (*op)(const PsTraceOp *op, gpointer user_data);
     void (*memory)(const PsTraceMemory *change, gpointer user_data);
     gpointer user_data;
+    void (*load)(const PsTraceLoad *load, gpointer user_data);
 } PsTraceSink;

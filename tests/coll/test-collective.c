@@ -356,6 +356,33 @@ START_TEST(the_slowest_hop_decides)
 }
 END_TEST
 
+/* Groups in lock step: two that share one link of 1 GB/s each way take twice as long as one, two
+ * that share nothing as long as one, to the last bit; an adapter shared by both counts for both. */
+START_TEST(groups_in_lock_step)
+{
+    g_auto(Net) net = open_net("node:2 300GB/s cluster:8 25GB/s shared 80GiB");
+    g_auto(Net) own = open_net("node:2 300GB/s cluster:8 25GB/s 80GiB");
+    const guint across[] = {0, 2, 4, 6, 1, 3, 5, 7};
+    const guint inside[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const struct {
+        const Net *net;
+        const guint *ranks;
+        guint n_ranks, n_groups;
+        double times; /* the time of one group */
+    } cases[] = {{&net, across, 4, 1, 1},
+                 {&net, across, 4, 2, 2},
+                 {&own, across, 4, 2, 1},
+                 {&net, inside, 2, 4, 1}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PsCollectiveCall call = {PS_ALL_REDUCE, cases[i].ranks, cases[i].n_ranks, 1e9, 1};
+        g_autoptr(PsCollective) one = ps_collective_new(cases[i].net->network, &call, "ring", NULL);
+        call.n_groups = cases[i].n_groups;
+        g_autoptr(PsCollective) all = ps_collective_new(cases[i].net->network, &call, "ring", NULL);
+        ck_assert_double_eq(all->time_s, cases[i].times * one->time_s);
+    }
+}
+END_TEST
+
 /* ---- choosing -----------------------------------------------------------------------------------
  */
 
@@ -518,5 +545,5 @@ END_TEST
 
 PS_TEST_MAIN("collective", closed_forms_to_the_picosecond, hierarchical_form, bytes_are_conserved,
              the_table_is_sound, bus_factors, alone_as_foretold, rings_contend,
-             the_slowest_hop_decides, auto_is_the_fastest, the_library_costs, refusals_say_why,
-             a100_node_as_measured)
+             the_slowest_hop_decides, groups_in_lock_step, auto_is_the_fastest, the_library_costs,
+             refusals_say_why, a100_node_as_measured)

@@ -59,8 +59,10 @@ START_TEST(one_after_the_other)
     gint64 start_ps;
     ck_assert(ps_streams_running(bench.streams, 0, &running, &start_ps));
     ck_assert_uint_eq(running, first);
+    ck_assert(ps_streams_first(bench.streams, 0, &running) && running == first);
     ps_simulator_run(bench.simulator);
     ck_assert(!ps_streams_running(bench.streams, 0, &running, &start_ps));
+    ck_assert(!ps_streams_first(bench.streams, 0, &running));
     ck_assert_str_eq(bench.log->str, "0 start 0; 5 start 1; 5 release 0/0 since 0; 5 finish 0; "
                                      "8 release 1/0 since 5; 8 finish 1; ");
 }
@@ -119,6 +121,32 @@ START_TEST(members_come_one_by_one)
 }
 END_TEST
 
+static void end_late(gpointer data, guint64 unused G_GNUC_UNUSED)
+{
+    const LateClaim *late = data;
+    ps_streams_end(late->bench->streams, late->activity);
+}
+
+/* An activity without a length keeps its streams until its owner ends it. */
+START_TEST(ended_by_the_owner)
+{
+    g_auto(Bench) bench;
+    bench_init(&bench, 2);
+    PsActivity open = ps_streams_open(bench.streams, 2), behind = ps_streams_open(bench.streams, 1);
+    ps_streams_claim(bench.streams, open, 0, PS_UNTIL_ENDED);
+    ps_streams_claim(bench.streams, open, 1, PS_UNTIL_ENDED);
+    ps_streams_claim(bench.streams, behind, 0, 3);
+    LateClaim end = {&bench, open, 0};
+    guint handler = ps_simulator_add_handler(bench.simulator, end_late, &end);
+    ps_simulator_schedule(bench.simulator, 9, 0, handler, 0);
+    ps_simulator_run(bench.simulator);
+    ck_assert_str_eq(bench.log->str, "0 start 0; 9 release 0/1 since 0; 9 start 1; "
+                                     "9 release 0/0 since 0; 9 finish 0; "
+                                     "12 release 1/0 since 9; 12 finish 1; ");
+    ck_assert_uint_eq(ps_streams_open(bench.streams, 1), behind);
+}
+END_TEST
+
 static void note_event(gpointer data, guint64 number)
 {
     g_string_append_printf(data, "%d ", (int)number);
@@ -142,4 +170,4 @@ START_TEST(events_and_cancellation)
 END_TEST
 
 PS_TEST_MAIN("stream", one_after_the_other, sender_and_receiver_meet, members_come_one_by_one,
-             events_and_cancellation)
+             ended_by_the_owner, events_and_cancellation)

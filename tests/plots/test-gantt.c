@@ -1,6 +1,7 @@
 #include <string.h>
 #include "plots/gantt-layout.h"
 #include "plots/gantt.h"
+#include "plots/palette.h"
 #include "sim/base/error.h"
 #include "tests/harness/harness.h"
 #include "tests/plots/sample-run.h"
@@ -115,6 +116,68 @@ START_TEST(only_the_stages_asked_for)
 }
 END_TEST
 
+static void add_loads(PsRun *run, guint n_servers)
+{
+    run->loads = g_array_new(FALSE, FALSE, sizeof(PsTraceLoad));
+    for (gint64 i = 0; i < 5 * (gint64)n_servers; i++) {
+        gint64 start_ps = i / n_servers * 20 * MS;
+        PsTraceLoad load = {(guint)(i % n_servers), i, start_ps, start_ps + 15 * MS};
+        g_array_append_val(run->loads, load);
+    }
+}
+
+/* Servers stand above all lanes, each in one row; many share rows, all of them in an overview. */
+START_TEST(a_loader_has_rows_of_its_own)
+{
+    for (guint n_servers = 1; n_servers <= 40; n_servers += 3) {
+        g_autoptr(PsRun) run = sample_run(&small);
+        add_loads(run, n_servers);
+        for (guint overview = 0; overview < 2; overview++) {
+            PsGanttRequest request = {0, run->summary->makespan_ps, NULL, 4000, 1000, overview};
+            g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+            guint next = 0, n_rows = 0, n_boxes = 0;
+            for (; n_rows < layout->n_rows && layout->rows[n_rows].stage == PS_GANTT_LOADER;
+                 n_rows++) {
+                ck_assert_uint_eq(layout->rows[n_rows].first_lane, next);
+                next += layout->rows[n_rows].n_lanes;
+                n_boxes += layout->rows[n_rows].boxes->len;
+            }
+            ck_assert_uint_eq(next, n_servers);
+            ck_assert_uint_le(n_rows, overview ? 1 : 8);
+            ck_assert(n_servers > 8 || overview || n_rows == n_servers);
+            ck_assert(n_rows < n_servers || n_boxes == run->loads->len);
+            for (guint i = n_rows; i < layout->n_rows; i++) {
+                ck_assert_uint_ne(layout->rows[i].stage, PS_GANTT_LOADER);
+            }
+            ck_assert_uint_eq(layout->n_servers, n_servers);
+            ck_assert_uint_eq(layout->n_stages, 1 + small.n_stages);
+            ck_assert_uint_eq(layout->stages[0].stage, PS_GANTT_LOADER);
+            ck_assert(layout->kinds[PS_KIND_LOAD]);
+        }
+        const gboolean stages[] = {TRUE, FALSE, FALSE, TRUE};
+        PsGanttRequest request = {0, run->summary->makespan_ps, stages, 600, 1000, FALSE};
+        g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+        ck_assert_uint_eq(layout->n_servers, 0);
+        ck_assert(!layout->kinds[PS_KIND_LOAD]);
+    }
+}
+END_TEST
+
+/* Legends tell kinds apart by name and by looks. */
+START_TEST(every_kind_has_its_looks)
+{
+    for (guint kind = 0; kind < PS_N_KINDS; kind++) {
+        const PsKindStyle *style = &ps_kind_styles[kind];
+        ck_assert_ptr_nonnull(style->label);
+        for (guint other = 0; other < kind; other++) {
+            ck_assert_str_ne(style->label, ps_kind_styles[other].label);
+            ck_assert_int_ne(memcmp(&style->fill, &ps_kind_styles[other].fill, sizeof style->fill),
+                             0);
+        }
+    }
+}
+END_TEST
+
 /* ---- pictures -------------------------------------------------------------------------------- */
 
 static GByteArray *draw(const PsRun *run, const PsGanttView *view, PsCanvasFormat format)
@@ -197,6 +260,22 @@ START_TEST(each_format_is_what_it_says)
 }
 END_TEST
 
+/* A run that was interrupted has no TPS to show, and says so in the title. */
+START_TEST(partial_runs_are_drawn)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    g_autoptr(GByteArray) complete = draw(run, &everything, PS_CANVAS_PNG);
+    run->summary->partial = TRUE;
+    g_autoptr(GByteArray) partial = draw(run, &everything, PS_CANVAS_PNG);
+    run->summary->tps_s = 0;
+    g_autoptr(GByteArray) unknown = draw(run, &everything, PS_CANVAS_PNG);
+    ck_assert(complete->len != partial->len ||
+              memcmp(complete->data, partial->data, partial->len) != 0);
+    ck_assert_uint_eq(partial->len, unknown->len);
+    ck_assert_mem_eq(partial->data, unknown->data, unknown->len);
+}
+END_TEST
+
 START_TEST(formats_go_by_suffix)
 {
     static const struct {
@@ -234,5 +313,6 @@ START_TEST(what_cannot_be_drawn_is_said)
 END_TEST
 
 PS_TEST_MAIN("gantt", every_stream_has_one_row, boxes_are_the_ops, only_the_stages_asked_for,
-             a_long_run_stays_small, each_format_is_what_it_says, formats_go_by_suffix,
+             a_loader_has_rows_of_its_own, every_kind_has_its_looks, a_long_run_stays_small,
+             each_format_is_what_it_says, partial_runs_are_drawn, formats_go_by_suffix,
              what_cannot_be_drawn_is_said)

@@ -7,7 +7,7 @@
 
 typedef struct {
     double x0, x1;
-    PsOpKind kind;
+    PsKind kind;
 } Op;
 
 /* Back to back with gaps, some of them nothing; lengths from far below a pixel to many. Begins
@@ -19,7 +19,7 @@ static guint random_lane(GRand *rand, double width, Op *ops)
     guint n = 0;
     while (n < MOST_OPS && x < width + 5) {
         double length = mean * -log(1 - g_rand_double(rand));
-        ops[n++] = (Op){x, x + length, (PsOpKind)g_rand_int_range(rand, 0, PS_N_OPS)};
+        ops[n++] = (Op){x, x + length, (PsKind)g_rand_int_range(rand, 0, PS_N_KINDS)};
         x += length + (g_rand_boolean(rand) ? mean * g_rand_double(rand) : 0);
     }
     return n;
@@ -31,7 +31,7 @@ static double overlap(double a0, double a1, double b0, double b1)
 }
 
 /* Pixels of a kind between two verticals, as drawn. */
-static double drawn(GArray *boxes, GArray *cells, PsOpKind kind, double x0, double x1)
+static double drawn(GArray *boxes, GArray *cells, PsKind kind, double x0, double x1)
 {
     double sum = 0;
     for (guint i = 0; i < boxes->len; i++) {
@@ -86,7 +86,7 @@ static void assert_busy(const Row *row)
 {
     for (double x = 0; x < row->width; x += row->column) {
         double end = fmin(x + row->column, row->width);
-        for (PsOpKind kind = 0; kind < PS_N_OPS; kind++) {
+        for (PsKind kind = 0; kind < PS_N_KINDS; kind++) {
             double busy = 0;
             for (guint i = 0; i < row->n_ops; i++) {
                 busy += row->ops[i].kind == kind
@@ -137,7 +137,7 @@ START_TEST(rectangles_keep_apart_and_inside)
         make_row(rand, 1, &row);
         assert_inside(&row);
         guint n_columns = (guint)ceil(row.width / row.column);
-        ck_assert_uint_le(row.cells->len, n_columns * PS_N_OPS);
+        ck_assert_uint_le(row.cells->len, n_columns * PS_N_KINDS);
         ck_assert_uint_le(row.boxes->len, row.width / fmax(2, row.column) + 2);
         free_row(&row);
     }

@@ -4,9 +4,10 @@
 
 static char *describe(const PsReplaySettings *settings)
 {
+    static const char *const names[] = {"resync", "communication", "flush", "start", "network"};
     GString *text = g_string_new(ps_replay_settings_get(settings, "schedule"));
-    for (guint i = 0; ps_switches[i].name != NULL; i++) {
-        g_string_append_printf(text, " %s", ps_replay_settings_get(settings, ps_switches[i].name));
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_string_append_printf(text, " %s", ps_replay_settings_get(settings, names[i]));
     }
     return g_string_free(text, FALSE);
 }
@@ -79,7 +80,7 @@ END_TEST
 START_TEST(every_switch_turns)
 {
     for (guint i = 0; ps_switches[i].name != NULL; i++) {
-        for (guint k = 0; ps_switches[i].values[k] != NULL; k++) {
+        for (guint k = 0; ps_switches[i].values != NULL && ps_switches[i].values[k] != NULL; k++) {
             PsReplaySettings settings;
             g_autoptr(GError) error = NULL;
             ps_replay_settings_init(&settings);

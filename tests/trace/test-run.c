@@ -1,8 +1,10 @@
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "sim/base/error.h"
 #include "sim/replay/replay-plan.h"
 #include "sim/trace/run-writer.h"
+#include "sim/trace/summary.h"
 #include "tests/harness/harness.h"
 
 /* ---- round trip ---------------------------------------------------------------------------------
@@ -118,11 +120,14 @@ static void compare_summaries(const PsRunSummary *a, const PsRunSummary *b)
     ck_assert_str_eq(a->plan_sha256, b->plan_sha256);
     ck_assert_str_eq(a->profile_path, b->profile_path);
     ck_assert_str_eq(a->profile_sha256, b->profile_sha256);
-    ck_assert_str_eq(a->trace_sha256, b->trace_sha256);
-    ck_assert_str_eq(a->memory_sha256, b->memory_sha256);
+    ck_assert_pstr_eq(a->trace_sha256, b->trace_sha256);
+    ck_assert_pstr_eq(a->memory_sha256, b->memory_sha256);
+    ck_assert_pstr_eq(a->loader_sha256, b->loader_sha256);
+    ck_assert_pstr_eq(a->links_sha256, b->links_sha256);
     ck_assert_double_eq(a->time_unit_s, b->time_unit_s);
     ck_assert_double_eq(a->estimate_tps_s, b->estimate_tps_s);
     ck_assert_int_eq(a->nested, b->nested);
+    ck_assert_int_eq(a->partial, b->partial);
     ck_assert_double_eq(a->tps_s, b->tps_s);
     ck_assert_int_eq(a->makespan_ps, b->makespan_ps);
     ck_assert_int_eq(a->window_start_ps, b->window_start_ps);
@@ -135,6 +140,45 @@ static void compare_summaries(const PsRunSummary *a, const PsRunSummary *b)
     ck_assert_uint_eq(a->n_stages, b->n_stages);
     for (guint i = 0; i < a->n_stages; i++) {
         compare_stages(&a->stages[i], &b->stages[i]);
+    }
+}
+
+/* Loads and links, random and as read back. */
+static void put_loads(GRand *rand, PsRunWriter *writer, PsTraceLoad *loads, guint n)
+{
+    const PsTraceSink *sink = ps_run_writer_sink(writer);
+    for (guint i = 0; i < n; i++) {
+        loads[i] = (PsTraceLoad){(guint)g_rand_int_range(rand, 0, 9), i, i * 1000,
+                                 i * 1000 + g_rand_int_range(rand, 0, 5000)};
+        sink->load(&loads[i], sink->user_data);
+    }
+}
+
+static void put_links(GRand *rand, PsRunWriter *writer, PsRunLink *links, guint n)
+{
+    static char *const names[] = {"node 0 to switch 1", "a \"b\", c", "übertragung"};
+    for (guint i = 0; i < n; i++) {
+        links[i] = (PsRunLink){.link = 3 * i + (guint)g_rand_int_range(rand, 0, 3),
+                               .name = names[i % G_N_ELEMENTS(names)],
+                               .capacity_bytes_per_s = g_rand_double_range(rand, 1, 1e12),
+                               .busy_ps = g_rand_int_range(rand, 0, G_MAXINT32),
+                               .moved_bytes = g_rand_double_range(rand, 0, 1e13),
+                               .peak_flows = (guint)g_rand_int_range(rand, 1, 100)};
+    }
+    ps_run_writer_set_links(writer, links, n);
+}
+
+static void compare_links(const GArray *got, const PsRunLink *links, guint n)
+{
+    ck_assert_uint_eq(got->len, n);
+    for (guint i = 0; i < n; i++) {
+        const PsRunLink *link = &g_array_index(got, PsRunLink, i);
+        ck_assert_uint_eq(link->link, links[i].link);
+        ck_assert_str_eq(link->name, links[i].name);
+        ck_assert_double_eq(link->capacity_bytes_per_s, links[i].capacity_bytes_per_s);
+        ck_assert_int_eq(link->busy_ps, links[i].busy_ps);
+        ck_assert_double_eq(link->moved_bytes, links[i].moved_bytes);
+        ck_assert_uint_eq(link->peak_flows, links[i].peak_flows);
     }
 }
 
@@ -155,8 +199,12 @@ START_TEST(what_is_written_is_read)
     const PsTraceMemory change = {17, 2, 1, PS_MEMORY_WEIGHT_VERSIONS, 0.1};
     sink->memory(&change, sink->user_data);
     summary->n_ops = 5000;
+    PsTraceLoad loads[300];
+    PsRunLink links[40];
+    put_loads(rand, writer, loads, G_N_ELEMENTS(loads));
+    put_links(rand, writer, links, G_N_ELEMENTS(links));
     ck_assert(ps_run_writer_finish(writer, summary, &error));
-    g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_OPS | PS_RUN_MEMORY, &error);
+    g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_EVERYTHING, &error);
     ps_assert_no_error(error);
     compare_summaries(run->summary, summary);
     ck_assert_uint_eq(run->ops->len, 5000);
@@ -167,6 +215,200 @@ START_TEST(what_is_written_is_read)
     const PsTraceMemory *back = &g_array_index(run->memory, PsTraceMemory, 0);
     ck_assert(back->time_ps == 17 && back->lane == 2 && back->stage == 1 &&
               back->category == PS_MEMORY_WEIGHT_VERSIONS && back->bytes == 0.1);
+    ck_assert_uint_eq(run->loads->len, G_N_ELEMENTS(loads));
+    for (guint i = 0; i < G_N_ELEMENTS(loads); i++) {
+        const PsTraceLoad *load = &g_array_index(run->loads, PsTraceLoad, i);
+        ck_assert(load->server == loads[i].server && load->sample == loads[i].sample &&
+                  load->start_ps == loads[i].start_ps && load->end_ps == loads[i].end_ps);
+    }
+    compare_links(run->links, links, G_N_ELEMENTS(links));
+}
+END_TEST
+
+static char *text_of_file(const char *folder, const char *name)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    char *text = NULL;
+    (void)!g_file_get_contents(path, &text, NULL, NULL);
+    return text;
+}
+
+static void write_run(const char *folder, gboolean more)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRunSummary) summary = make_summary();
+    g_autoptr(PsRunWriter) writer = ps_run_writer_new(folder, &error);
+    ps_assert_no_error(error);
+    if (more) {
+        const PsTraceSink *sink = ps_run_writer_sink(writer);
+        const PsTraceLoad load = {7, 3, 1000000000000, 1500000000000};
+        const PsRunLink link = {4, (char *)"uplink", 1e9, 250000000000, 2.5e8, 2};
+        sink->load(&load, sink->user_data);
+        ps_run_writer_set_links(writer, &link, 1);
+        summary->makespan_ps = 2000000000000;
+        summary->window_end_ps = summary->makespan_ps;
+    }
+    ck_assert(ps_run_writer_finish(writer, summary, &error));
+}
+
+/* loader.csv and links.csv are there if there is something in them, and do not outlive their run.
+ */
+START_TEST(some_files_are_for_some_runs)
+{
+    const char *folder = ps_test_folder();
+    g_autoptr(GError) error = NULL;
+    write_run(folder, TRUE);
+    g_autofree char *loader = text_of_file(folder, "loader.csv");
+    g_autofree char *links = text_of_file(folder, "links.csv");
+    ck_assert_str_eq(loader, "server,sample,start_s,end_s\n7,3,1.000000000000,1.500000000000\n");
+    /* 2.5e8 of the 2e9 bytes that 1e9 bytes/s could carry in 2 s. */
+    ck_assert_str_eq(links,
+                     "link,name,capacity_bytes_per_s,busy_s,moved_bytes,utilisation,peak_flows\n"
+                     "4,uplink,1000000000,0.250000000000,250000000,0.125,2\n");
+    write_run(folder, FALSE);
+    ck_assert_ptr_null(text_of_file(folder, "loader.csv"));
+    ck_assert_ptr_null(text_of_file(folder, "links.csv"));
+    g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_EVERYTHING, &error);
+    ps_assert_no_error(error);
+    ck_assert_uint_eq(run->loads->len, 0);
+    ck_assert_uint_eq(run->links->len, 0);
+    ck_assert_ptr_null(run->summary->loader_sha256);
+}
+END_TEST
+
+/* Files that no summary vouches for, as someone may put them beside a run. */
+START_TEST(wrong_loads_and_links)
+{
+    static const struct {
+        const char *name, *row, *message;
+    } wrong[] = {
+        {"loader.csv", "0,0,1,0.5", "column end_s: 0.5 is before start_s 1"},
+        {"loader.csv", "0,0,1,2.5",
+         "column end_s: 2.5 is after the run's end (makespan_s in summary.json)"},
+        {"loader.csv", "0,-1,1,2",
+         "column sample: \"-1\" is out of range (expected a whole number from 0 to "
+         "9223372036854775807)"},
+        {"loader.csv", "1048576,0,1,2",
+         "column server: \"1048576\" is out of range (expected a whole number from 0 to 1048575)"},
+        {"links.csv", "3,x,1e9,1,1e9,0.5,1", "column link: 3 after 3 (expected ascending numbers)"},
+        {"links.csv", "4,x,0,1,1e9,0.5,1", "column capacity_bytes_per_s: 0 (expected more)"},
+        {"links.csv", "4,x,1e9,1,1e9,0.51,1",
+         "column utilisation: 0.51 (expected 0.5: moved_bytes per capacity and makespan)"},
+        {"links.csv", "4,x,1e9,2.1,1e9,0.5,1",
+         "column busy_s: 2.1 is after the run's end (makespan_s in summary.json)"},
+        {"links.csv", "4,x,1e9,1,1e9,0.5,0",
+         "column peak_flows: \"0\" is out of range (expected a whole number from 1 to 4294967295)"},
+    };
+    const char *folder = ps_test_folder();
+    write_run(folder, TRUE);
+    g_autofree char *summary = text_of_file(folder, "summary.json");
+    g_autoptr(GRegex) regex =
+        g_regex_new(",\\s*\"(loader|links)_sha256\": \"[0-9a-f]*\"", 0, 0, NULL);
+    g_autofree char *silent = g_regex_replace_literal(regex, summary, -1, 0, "", 0, NULL);
+    g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+    ck_assert(g_file_set_contents(path, silent, -1, NULL));
+    for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        static const char *const right[] = {
+            "server,sample,start_s,end_s\n0,7,0,2\n",
+            "link,name,capacity_bytes_per_s,busy_s,moved_bytes,utilisation,peak_flows\n"
+            "3,x,1e9,2,1e9,0.5,1\n"};
+        GError *error = NULL;
+        gboolean links = g_str_equal(wrong[i].name, "links.csv");
+        g_autofree char *file = g_build_filename(folder, wrong[i].name, NULL);
+        g_autofree char *text = g_strconcat(right[links], wrong[i].row, "\n", NULL);
+        g_autofree char *message = g_strdup_printf("%s:3: %s", file, wrong[i].message);
+        ck_assert(g_file_set_contents(file, text, -1, NULL));
+        ck_assert_ptr_null(ps_run_load(folder, PS_RUN_EVERYTHING, &error));
+        ps_assert_error(error, PS_ERROR_INPUT, message);
+        ck_assert(g_file_set_contents(file, right[links], -1, NULL));
+        g_autoptr(PsRun) run = ps_run_load(folder, PS_RUN_EVERYTHING, &error);
+        ps_assert_no_error(error);
+    }
+}
+END_TEST
+
+/* Files that the summary vouches for. */
+START_TEST(lost_and_changed_files)
+{
+    static const char *const names[] = {"loader.csv", "links.csv"};
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        const char *folder = ps_test_folder();
+        GError *error = NULL;
+        write_run(folder, TRUE);
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+        g_autofree char *text = text_of_file(folder, names[i]);
+        g_autofree char *longer = g_strconcat(text, "\n", NULL);
+        ck_assert(g_file_set_contents(path, longer, -1, NULL));
+        ck_assert_ptr_null(ps_run_load(folder, PS_RUN_EVERYTHING, &error));
+        ck_assert(strstr(error->message, "changed since the run") != NULL);
+        g_clear_error(&error);
+        ck_assert_int_eq(g_unlink(path), 0);
+        g_autofree char *message =
+            g_strdup_printf("%s: cannot read: No such file or directory", path);
+        ck_assert_ptr_null(ps_run_load(folder, PS_RUN_EVERYTHING, &error));
+        ps_assert_error(error, PS_ERROR_IO, message);
+    }
+}
+END_TEST
+
+/* A run that was interrupted says so; others are silent about it. */
+START_TEST(partial_runs_say_so)
+{
+    for (guint partial = 0; partial < 2; partial++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRunSummary) summary = make_summary();
+        const char *folder = ps_test_folder();
+        g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+        summary->partial = partial;
+        ck_assert(ps_run_summary_write(summary, path, &error));
+        g_autofree char *text = text_of_file(folder, "summary.json");
+        ck_assert_int_eq(strstr(text, "\"partial\": true") != NULL, partial);
+        ck_assert_int_eq(strstr(text, "partial") != NULL, partial);
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        compare_summaries(read, summary);
+    }
+}
+END_TEST
+
+/* A summary that knows nothing of a category has none of it. */
+START_TEST(categories_may_be_missing)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRunSummary) summary = make_summary();
+    g_autofree char *path = g_build_filename(ps_test_folder(), "summary.json", NULL);
+    ck_assert(ps_run_summary_write(summary, path, &error));
+    g_autofree char *text = NULL;
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    g_autoptr(GRegex) regex = g_regex_new("\"(gradients|optimizer)\": [0-9]+,\\s*", 0, 0, NULL);
+    g_autofree char *older = g_regex_replace_literal(regex, text, -1, 0, "", 0, NULL);
+    ck_assert(g_file_set_contents(path, older, -1, NULL));
+    g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+    ps_assert_no_error(error);
+    for (guint i = 0; i < PS_N_MEMORY; i++) {
+        gboolean missing = i == PS_MEMORY_GRADIENTS || i == PS_MEMORY_OPTIMIZER;
+        ck_assert_double_eq(read->stages[1].peak_category_bytes[i], missing ? 0 : i + 1);
+    }
+}
+END_TEST
+
+/* Every kind of record has a name of its own. */
+START_TEST(names_are_complete)
+{
+    const struct {
+        const char *const *names;
+        guint n;
+    } tables[] = {
+        {ps_op_names, PS_N_OPS}, {ps_stream_names, PS_N_STREAMS}, {ps_memory_names, PS_N_MEMORY}};
+    for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+        ck_assert_ptr_null(tables[i].names[tables[i].n]);
+        for (guint k = 0; k < tables[i].n; k++) {
+            ck_assert_ptr_nonnull(tables[i].names[k]);
+            for (guint other = 0; other < k; other++) {
+                ck_assert_str_ne(tables[i].names[k], tables[i].names[other]);
+            }
+        }
+    }
 }
 END_TEST
 
@@ -218,9 +460,9 @@ static const struct {
     {TRACE, "0.001000000000,0,-1", "0.001000000000,0,2",
      ":2: column peer: 2 (expected -1: not a transfer)"},
     {TRACE, "200000,1\n", "200000,-1\n",
-     ":4: column peer: -1 (a transfer has a lane at its other end)"},
+     ":3: column peer: -1 (a transfer has a lane at its other end)"},
     {TRACE, "200000,1\n", "-200000,1\n",
-     ":4: column bytes: -200000 is negative (expected 0 or more)"},
+     ":3: column bytes: -200000 is negative (expected 0 or more)"},
     {TRACE, "forward,0,0", "forward,0.5,0",
      ":2: column microbatch: \"0.5\" is not a whole number (expected a whole number from -1 to "
      "9223372036854775807)"},
@@ -230,8 +472,8 @@ static const struct {
      ": changed since the run: its SHA-256 is not the one in summary.json (expected "},
     {TRACE, "", NULL, ": cannot read: No such file or directory"},
     {MEMORY, "stash", "cache",
-     ":10: column category: unknown name \"cache\" (expected weights, weight versions, state, "
-     "stash or workspace)"},
+     ":5: column category: unknown name \"cache\" (expected weights, weight versions, "
+     "gradients, optimizer, state, stash, workspace or buffers)"},
     {MEMORY, "0.000000000000,0,0", "0.000000000000,0,1",
      ":2: column stage: 1 (expected 0 for lane 0)"},
     {MEMORY, "0.000000000000,0,0", "7.000000000000,0,0",
@@ -256,7 +498,7 @@ static const struct {
     {SUMMARY, "\"trace_sha256\": \"", "\"trace_sha256\": \"x",
      ": $.trace_sha256: not a SHA-256 (expected 64 hexadecimal digits)"},
     {SUMMARY, "\"bubble_share\": ", "\"bubble_share\": 1e999, \"b\": ",
-     ":60: the number is too large (expected a finite number)"},
+     ":65: the number is too large (expected a finite number)"},
     {SUMMARY, "", NULL, ": cannot read: No such file or directory"},
 };
 
@@ -344,5 +586,7 @@ START_TEST(sample_is_up_to_date)
 }
 END_TEST
 
-PS_TEST_MAIN("run", what_is_written_is_read, unfinished_runs_leave_nothing,
-             broken_folders_are_refused, sample_is_up_to_date)
+PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, some_files_are_for_some_runs,
+             wrong_loads_and_links, lost_and_changed_files, categories_may_be_missing,
+             names_are_complete, unfinished_runs_leave_nothing, broken_folders_are_refused,
+             sample_is_up_to_date)
