@@ -30,11 +30,12 @@ struct PsAccount {
     Lane *lanes;
 };
 
-static Stage make_stage(const PsWorkStage *work, const PsReplaySettings *settings)
+static Stage make_stage(const PsWorkload *workload, guint number, const PsReplaySettings *settings)
 {
+    const PsWorkStage *work = &workload->stages[number];
     guint versions = settings->schedule->weight_versions;
     PsSharding sharding = settings->sharding;
-    double d = work->data_parallel, chunks = settings->chunks;
+    double d = ps_workload_replicas(workload, number), chunks = settings->chunks;
     double weight_share = sharding >= PS_SHARDING_ZERO3 ? 1 / d : 1;
     double gradient_share = sharding >= PS_SHARDING_ZERO2 ? 1 / d : 1;
     double optimizer_share = sharding >= PS_SHARDING_ZERO1 ? 1 / d : 1;
@@ -135,7 +136,7 @@ PsAccount *ps_account_new(const PsWorkload *workload, const PsReplaySettings *se
                            g_new0(Lane, workload->n_lanes)};
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
-        account->stages[i] = make_stage(work, settings);
+        account->stages[i] = make_stage(workload, i, settings);
         for (guint k = 0; k < work->data_parallel; k++) {
             Lane *lane = &account->lanes[work->first_lane + k];
             lane->stage = i;

@@ -32,11 +32,11 @@ void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
 {
     PsReplayResult *result = replay->result;
     result->window_end_ps = ps_simulator_now(replay->simulator);
-    result->window_microbatches = microbatches;
+    result->window_microbatches = microbatches * replay->workload->copies;
     gint64 window_ps = result->window_end_ps - result->window_start_ps;
-    result->tps_s = ps_ps_to_seconds(window_ps) / (double)microbatches;
+    result->tps_s = ps_ps_to_seconds(window_ps) / (double)result->window_microbatches;
     meter_running(replay, 1);
-    ps_meter_measure(replay->meter, window_ps, microbatches, result->stages);
+    ps_meter_measure(replay->meter, window_ps, result->window_microbatches, result->stages);
     meter_running(replay, -1);
 }
 
@@ -101,7 +101,7 @@ void ps_feed_record(PsReplay *replay, guint row, gint64 index)
     ps_feed_end_window(replay, n_repeated * replay->block);
     replay->result->steady = verdict == PS_STEADY_FOUND;
     replay->result->steady_after_microbatches =
-        replay->result->steady ? n_blocks * replay->block : 0;
+        replay->result->steady ? n_blocks * replay->block * replay->workload->copies : 0;
     replay->closing = TRUE;
     ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler, 0);
 }
@@ -209,9 +209,12 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
         per_block[ps_joint_row(replay, stage, joint)] = joints_per_block(replay, stage, joint);
     }
     per_block[ps_loader_row(replay)] = replay->loader != NULL ? replay->block : 0;
+    /* Of all copies, which have their collectives in common: so that as many blocks are tried. */
     gint64 n_starts = 0;
+    gboolean shared = replay->settings->resync == PS_RESYNC_BATCH;
     for (guint i = 0; i < n_rows; i++) {
-        n_starts += per_block[i];
+        gboolean joint = i >= ps_joint_row(replay, 0, 0);
+        n_starts += per_block[i] * (joint && shared ? 1 : replay->workload->copies);
     }
     gint64 max_blocks =
         ps_disturbance_is_random(replay->settings->disturbance) ? RANDOM_BLOCKS : MAX_BLOCKS;

@@ -18,16 +18,17 @@ typedef struct {
 
 /* On a flat network: the planner's server, or an algorithm among devices under one switch with the
  * bandwidth that the planner counts on. */
-static gboolean time_flat(const PsParts *parts, const PsWorkStage *work, const Need *need,
-                          double *time_s, GError **error)
+static gboolean time_flat(const PsParts *parts, guint stage, const Need *need, double *time_s,
+                          GError **error)
 {
+    const PsWorkStage *work = &parts->workload->stages[stage];
     const char *algorithm = parts->settings->collectives;
     if (g_str_equal(algorithm, PS_COLLECTIVES_SERVER)) {
         /* Half of an all-reduce: each of its bytes goes one way only. */
         *time_s = work->resync_s * need->share * (need->kind == PS_ALL_REDUCE ? 1 : 0.5);
         return TRUE;
     }
-    guint d = work->data_parallel;
+    guint d = ps_workload_replicas(parts->workload, stage);
     g_autofree char *bandwidth = ps_double_format(work->resync_bytes / work->resync_s);
     g_autofree char *text = g_strdup_printf("flat:%u %sB/s 1GiB", d, bandwidth);
     g_autofree guint *ranks = g_new(guint, d);
@@ -76,7 +77,7 @@ static gboolean add_joint(const PsParts *parts, guint stage, GArray *joints, con
                               (need->kind == PS_ALL_REDUCE ? 1 : 0.5)};
     double time_s = 0;
     gboolean fine = parts->fabric != NULL ? prepare(parts, work, need, &joint.collective, error)
-                                          : time_flat(parts, work, need, &time_s, error);
+                                          : time_flat(parts, stage, need, &time_s, error);
     if (!fine) {
         g_prefix_error(error, "stage %u: ", stage);
         return FALSE;
@@ -104,7 +105,7 @@ static gboolean add_buckets(const PsParts *parts, guint stage, GArray *joints, N
     for (need.chunk = 0; need.chunk < chunks; need.chunk++) {
         double done_s = 0, bytes = 0;
         for (guint i = work->n_layers; i-- > 0;) {
-            done_s += work->layers[i].backward_s;
+            done_s += work->layers[i].pass_s[PS_PASS_BACKWARD];
             bytes += work->layers[i].weights_bytes / chunks;
             if (bytes == 0 || (bytes < limit_bytes && i > 0)) {
                 continue;
@@ -159,7 +160,9 @@ gboolean ps_program_make_joints(PsStageProgram *program, const PsParts *parts, g
     program->n_joints = joints->len;
     program->joints = (PsJoint *)(gpointer)g_array_free(joints, FALSE);
     if (settings->optimizer_bytes_per_s > 0) {
-        guint sharers = settings->sharding != PS_SHARDING_NONE ? work->data_parallel : 1;
+        guint sharers = settings->sharding != PS_SHARDING_NONE
+                            ? ps_workload_replicas(parts->workload, stage)
+                            : 1;
         program->optimizer_ps =
             ps_seconds_to_ps(work->gradient_bytes / sharers / settings->optimizer_bytes_per_s +
                              settings->launch_overhead_s);

@@ -208,6 +208,10 @@ static gboolean start_detached(PsReplay *replay, guint number, const PsTask *tas
     const PsLane *lane = &replay->lanes[number];
     if (task->detached && task->kind == PS_OP_SEND) {
         ps_transfer_send(replay, number, task, ps_lane_microbatch(replay, lane, lane->step.index));
+    } else if (task->bucket != PS_NO_JOINT) {
+        ps_update_bucket_done(replay, number, task->bucket);
+        finish_task(replay, number, task);
+        return TRUE;
     } else if (task->detached && task->duration_ps > 0) {
         occupy(replay, number, task, PS_STREAM_COLLECTIVE);
     }

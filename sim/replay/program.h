@@ -44,7 +44,10 @@ typedef struct {
     double bytes;
     const PsLink *link; /* of a send or receive */
     guint collective;   /* of the fabric, for replica 0; the others' follow. PS_FLAT elsewhere */
+    guint bucket;       /* takes no time: a bucket is ready here, or PS_NO_JOINT */
 } PsTask;
+
+#define PS_NO_JOINT G_MAXUINT
 
 static inline gboolean ps_task_computes(const PsTask *task)
 {
@@ -69,8 +72,6 @@ typedef struct {
     guint collective; /* of the fabric, or PS_FLAT */
     double bytes;     /* moved by each lane */
 } PsJoint;
-
-#define PS_NO_JOINT G_MAXUINT
 
 typedef struct {
     PsStepProgram *steps; /* [chunk * PS_N_STEPS + kind] */

@@ -222,6 +222,8 @@ gboolean ps_update_gather(PsReplay *replay, guint lane, const PsStep *step);
 void ps_update_gather_ahead(PsReplay *replay, guint lane);
 /* The lane's task, which completes gradients, starts: buckets become ready on the way. */
 void ps_update_gradients_start(PsReplay *replay, guint lane, const PsTask *task);
+/* The lane's step comes to where the bucket is ready, if this is the last one of its batch. */
+void ps_update_bucket_done(PsReplay *replay, guint lane, guint bucket);
 /* Event: a bucket of a lane is ready. */
 void ps_update_bucket_ready(gpointer replay, guint64 lane_and_bucket);
 /* The lane has done its step: whatever it has to reduce after it. */

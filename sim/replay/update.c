@@ -145,6 +145,14 @@ void ps_update_gradients_start(PsReplay *replay, guint number, const PsTask *tas
     }
 }
 
+void ps_update_bucket_done(PsReplay *replay, guint number, guint bucket)
+{
+    const PsLane *lane = &replay->lanes[number];
+    if (completes_gradients(lane)) {
+        join(replay, number, bucket, batch_of(lane));
+    }
+}
+
 void ps_update_bucket_ready(gpointer owner, guint64 lane_and_bucket)
 {
     PsReplay *replay = owner;

@@ -12,6 +12,7 @@ PsWorkload *ps_workload_new(guint n_stages, guint n_borders, guint microbatches)
     workload->n_borders = n_borders;
     workload->borders = g_new0(PsWorkBorder, n_borders);
     workload->microbatches = microbatches;
+    workload->copies = 1;
     return workload;
 }
 
@@ -134,7 +135,12 @@ static void add_layer(PsWorkStage *work, const PsTmpc *tmpc)
     work->stash_bytes += tmpc->memory_per_microbatch_bytes;
     work->workspace_bytes += tmpc->workspace_bytes;
     work->optimizer_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
-    work->layers[work->n_layers++] = (PsWorkLayer){tmpc->backward_s, tmpc->weight_bytes};
+    work->layers[work->n_layers++] = (PsWorkLayer){
+        {tmpc->forward_s, tmpc->backward_s, tmpc->recompute_s},
+        tmpc->weight_bytes,
+        tmpc->n_collectives,
+        tmpc->collectives,
+    };
 }
 
 /* Takes at most `most` bytes out of what is left. */

@@ -21,6 +21,7 @@ static PsRecording record_over(const PsWorkload *workload, PsReplayChoices choic
     ck_assert(opened);
     PsRecording run = ps_record(workload, &choices);
     ps_topology_free(choices.topology);
+    g_free(choices.topology_text);
     ps_disturbance_free(choices.disturbance);
     ps_loader_settings_free(choices.loader_settings);
     run.settings.topology = NULL;
@@ -347,9 +348,9 @@ static OneStage random_stage(GRand *rand)
                       .n_layers = (guint)g_rand_int_range(rand, 1, 7),
                       .forward_s = g_rand_int_range(rand, 1, 1000) * 1e-3};
     for (guint i = 0; i < stage.n_layers; i++) {
-        stage.layers[i] = (PsWorkLayer){g_rand_int_range(rand, 1, 1000) * 1e-3,
+        stage.layers[i] = (PsWorkLayer){{0, g_rand_int_range(rand, 1, 1000) * 1e-3, 0},
                                         g_rand_int_range(rand, 1, 1000) * 1e6};
-        stage.backward_s += stage.layers[i].backward_s;
+        stage.backward_s += stage.layers[i].pass_s[PS_PASS_BACKWARD];
         stage.weights_bytes += stage.layers[i].weights_bytes;
     }
     return stage;
@@ -445,7 +446,7 @@ START_TEST(buckets_overlap_the_last_backward)
         double last_s = stage.m * (stage.forward_s + stage.backward_s) - stage.backward_s;
         double ready_s = last_s, free_s = 0, bytes = 0;
         for (guint i = stage.n_layers; i-- > 0;) {
-            ready_s += stage.layers[i].backward_s;
+            ready_s += stage.layers[i].pass_s[PS_PASS_BACKWARD];
             bytes += stage.layers[i].weights_bytes;
             if (bytes >= limit_bytes || i == 0) {
                 free_s = fmax(free_s, ready_s) + alone_s(&stage, PS_ALL_REDUCE, bytes);
@@ -492,6 +493,85 @@ START_TEST(sharded_steps)
         ck_assert_double_eq(held[PS_MEMORY_GRADIENTS], w / d);
         ck_assert_double_eq(held[PS_MEMORY_OPTIMIZER], 6 * w / d);
         ck_assert_double_ge(held[PS_MEMORY_BUFFERS], w);
+    }
+}
+END_TEST
+
+/* ---- tensor-parallel collectives ---------------------------------------------------------------
+ */
+
+/* What profiles may say is what there is. */
+START_TEST(kinds_are_known)
+{
+    for (guint i = 0; i <= PS_N_COLLECTIVE_KINDS; i++) {
+        ck_assert_int_eq(g_strcmp0(ps_tmpc_collective_kinds[i], ps_collective_kind_names[i]), 0);
+    }
+}
+END_TEST
+
+/* Layers' collectives take their place in the passes: where each takes as long on the network as
+ * the layer's time has room for, nothing changes; else each pass is longer by the difference.
+ * Buckets become ready behind their layers' collectives. */
+START_TEST(collectives_of_layers)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("collectives_of_layers"));
+    for (guint trial = 0; trial < 40; trial++) {
+        OneStage stage = random_stage(rand);
+        stage.t = 2;
+        double bytes = g_rand_int_range(rand, 1, 100) * 1e6;
+        guint ranks[] = {0, 1};
+        g_autoptr(PsTopology) topology = ps_topology_load(TOPOLOGY, NULL);
+        g_autoptr(PsNetwork) network = ps_network_new(topology);
+        const PsCollectiveCall call = {PS_ALL_REDUCE, ranks, 2, bytes, 1};
+        g_autoptr(PsCollective) one = ps_collective_new(network, &call, PS_AUTO, NULL);
+        double room_s = trial % 2 ? one->time_s : one->time_s * g_rand_double(rand);
+        const PsTmpcCollective collectives[] = {
+            {PS_PASS_FORWARD, "all-reduce", bytes, room_s, 2},
+            {PS_PASS_BACKWARD, "all-reduce", bytes, room_s, 1},
+        };
+        g_autoptr(PsWorkload) workload = workload_of(&stage);
+        double longer_s = 0;
+        for (guint i = 0; i < stage.n_layers; i++) {
+            PsWorkLayer *layer = &workload->stages->layers[i];
+            layer->pass_s[PS_PASS_FORWARD] = 2 * room_s + g_rand_int_range(rand, 0, 9) * 1e-3;
+            layer->pass_s[PS_PASS_BACKWARD] += room_s;
+            workload->stages->backward_s += room_s;
+            layer->n_collectives = G_N_ELEMENTS(collectives);
+            layer->collectives = collectives;
+            longer_s += 3 * (one->time_s - room_s);
+        }
+        workload->stages->forward_s = 0;
+        for (guint i = 0; i < stage.n_layers; i++) {
+            workload->stages->forward_s += workload->stages->layers[i].pass_s[PS_PASS_FORWARD];
+        }
+        double step_s = workload->stages->forward_s + workload->stages->backward_s + longer_s;
+        const PsReplayChoices choices = {.start = "cold", .network = "topology"};
+        g_auto(PsRecording) run = record_over(workload, choices, TOPOLOGY);
+        double reduce_s = alone_s(&stage, PS_ALL_REDUCE, stage.weights_bytes);
+        ck_assert_int_le(
+            ABS(run.result->makespan_ps - ps_seconds_to_ps(stage.m * step_s + reduce_s)), 1000);
+        guint n_tensor = 0;
+        for (guint i = 0; i < run.ops->len; i++) {
+            n_tensor += g_array_index(run.ops, PsTraceOp, i).kind == PS_OP_TENSOR;
+        }
+        ck_assert_uint_eq(n_tensor, REPLICAS * stage.m * 3 * stage.n_layers);
+        PsReplayChoices bucketed = choices;
+        bucketed.bucket = "1B"; /* one for each layer */
+        g_auto(PsRecording) early = record_over(workload, bucketed, TOPOLOGY);
+        double ready_s = stage.m * step_s, free_s = 0;
+        for (guint i = 0; i < stage.n_layers; i++) {
+            ready_s -= workload->stages->layers[i].pass_s[PS_PASS_BACKWARD] - room_s + one->time_s;
+        }
+        for (guint i = stage.n_layers; i-- > 0;) {
+            const PsWorkLayer *layer = &workload->stages->layers[i];
+            ready_s += layer->pass_s[PS_PASS_BACKWARD] - room_s + one->time_s;
+            free_s = fmax(free_s, ready_s) + alone_s(&stage, PS_ALL_REDUCE, layer->weights_bytes);
+        }
+        /* The early ones share links with the collectives of the layers before. */
+        ck_assert_int_ge(early.result->makespan_ps, ps_seconds_to_ps(free_s) - 1000);
+        ck_assert_int_le(early.result->makespan_ps,
+                         run.result->makespan_ps + 1000 +
+                             ps_seconds_to_ps(alone_s(&stage, PS_ALL_REDUCE, 1) * 6));
     }
 }
 END_TEST
@@ -604,4 +684,5 @@ END_TEST
 PS_TEST_MAIN("network", links_that_act_as_one, unshared_is_flat, shared_adapters,
              one_after_another_or_at_once, head_of_the_line, waiting_for_less_is_never_slower,
              after_the_last_backward, buckets_overlap_the_last_backward, sharded_steps,
-             slow_devices, a_device_stops, the_loader_sets_the_pace, jitter_is_seeded)
+             kinds_are_known, collectives_of_layers, slow_devices, a_device_stops,
+             the_loader_sets_the_pace, jitter_is_seeded)
