@@ -47,7 +47,7 @@ static void restore(PsCheck *check, const char *plan_path, const PsRunSummary *s
     g_autoptr(PsPlanInput) input =
         ps_plan_input_load(plan_path, summary->profile_path, unit, &error);
     if (input != NULL) {
-        input->plan->setting = summary->setting;
+        ps_plan_change_setting(input->plan, input->profile, &summary->setting);
     }
     if (input == NULL || !ps_check_restore(check, input->plan, input->profile, &error)) {
         ps_note("no word on in-flight bounds that restore the estimate: %s", error->message);

@@ -12,7 +12,9 @@ const PsCommand ps_command_plan = {
     .details = "PROFILE is a layer graph in Piper's JSON format. The plan has the least time per\n"
                "microbatch (TPS) in steady state under Piper's cost model; of equal ones one with\n"
                "nested degrees, and the fewest devices. What an option does not say comes from\n"
-               "the topology, or else from the profile.\n\n"
+               "the topology, or else from the profile. A topology with levels counts them: what\n"
+               "stages send pays the level it crosses; with --bandwidth every device has the\n"
+               "same to everywhere.\n\n"
                "Example:\n"
                "  pipersim plan planner/profiles/gpt3-13b-a100.json --topology dgx-a100 \\\n"
                "      --devices 64 -o plan.json\n",
@@ -104,7 +106,7 @@ static const PsPlanMode *chosen_mode(const Given *given, const char **argument, 
 typedef struct {
     PsSettingOptions setting;
     PsPlannerChoices planner;
-    char *path, *format, *tps;
+    char *path, *format, *tps, *placement;
     Given given[N_MODES];
 } Options;
 
@@ -115,6 +117,7 @@ static void options_clear(Options *options)
     g_free(options->path);
     g_free(options->format);
     g_free(options->tps);
+    g_free(options->placement);
     for (guint i = 1; i < N_MODES; i++) {
         if (modes[i]->argument != NULL) {
             g_free(options->given[i].text);
@@ -123,13 +126,34 @@ static void options_clear(Options *options)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
+/* Stages one after the other are what the search builds, and what lets a stage's costs depend on
+ * its neighbours alone. */
+static gboolean check_placement(const char *text, GError **error)
+{
+    PsPlacement placement = PS_PLACE_TENSOR_DATA_PIPELINE;
+    if (text != NULL && !ps_placement_parse(text, &placement, error)) {
+        g_prefix_error(error, "--placement: ");
+        return FALSE;
+    }
+    if (placement != PS_PLACE_TENSOR_DATA_PIPELINE) {
+        ps_error(
+            error, PS_ERROR_USAGE,
+            "--placement: plans are made of stages one after the other, so there is no planning "
+            "for %s (expected tensor,data,pipeline; replay knows the others)",
+            text);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 static gboolean run_mode(const Options *options, const char *profile_path, GError **error)
 {
     PsPlanRequest request = {.format = PS_FORMAT_TABLE, .path = options->path, .tps = options->tps};
     const PsPlanMode *mode = chosen_mode(options->given, &request.argument, error);
     if (mode == NULL ||
         (options->format != NULL && !ps_format_parse(options->format, &request.format, error)) ||
-        !ps_planner_choose(&options->planner, &request.options, error)) {
+        !ps_planner_choose(&options->planner, &request.options, error) ||
+        !check_placement(options->placement, error)) {
         return FALSE;
     }
     if (options->tps != NULL && g_strcmp0(request.argument, "devices") != 0) {
@@ -157,6 +181,8 @@ static gboolean run(int argc, char **argv, GError **error)
     g_autofree GOptionEntry *entries_of_modes = mode_entries(options.given);
     const GOptionEntry entries[] = {
         {"tps", 0, 0, G_OPTION_ARG_STRING, &options.tps, "Target of --objective devices", "TIME"},
+        {"placement", 0, 0, G_OPTION_ARG_STRING, &options.placement,
+         "Order in which ranks are neighbours, innermost first", "tensor,data,pipeline"},
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.path, "Write the plan there",
          "PLAN.json"},
         {"format", 0, 0, G_OPTION_ARG_STRING, &options.format, "What to print (default table)",

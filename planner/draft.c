@@ -19,7 +19,7 @@ static void new_stages(PsPlanFile *file, guint n)
     file->stages = g_new0(PsPlanFileStage, n);
     for (guint s = 0; s < n; s++) {
         PsPlanFileStage *stage = &file->stages[s];
-        stage->in_flight = PS_NOT_RECORDED;
+        stage->first_device = stage->in_flight = PS_NOT_RECORDED;
         stage->compute_s = stage->edge_s = stage->resync_s = stage->tps_s = NAN;
         stage->memory_bytes = NAN;
     }

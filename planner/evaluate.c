@@ -249,6 +249,14 @@ static void fill_in(PsPlanFileStage *written, const PsStage *stage, const PsProf
     }
 }
 
+static PsCosts *costs_for(const Judge *judge, const PsPlan *plan, PsRecompute recompute)
+{
+    PsSetting setting = *judge->setting;
+    ps_setting_use_devices(&setting, MAX(setting.devices, (guint)sum_degrees(plan).devices));
+    const PsRestrictions restrictions = {.recompute = recompute};
+    return ps_costs_new(judge->profile, &setting, &restrictions);
+}
+
 /* FALSE where the degrees leave no in-flight bounds to choose by. */
 static gboolean complete(const Judge *judge, PsPlan *plan, PsPlanFile *file, PsRecompute recompute)
 {
@@ -265,16 +273,55 @@ static gboolean complete(const Judge *judge, PsPlan *plan, PsPlanFile *file, PsR
         sums.devices > G_MAXINT) {
         return completed->len == 0;
     }
-    PsSetting setting = *judge->setting;
-    setting.devices = MAX(setting.devices, (guint)sums.devices);
-    const PsRestrictions restrictions = {.recompute = recompute};
-    g_autoptr(PsCosts) costs = ps_costs_new(judge->profile, &setting, &restrictions);
+    g_autoptr(PsCosts) costs = costs_for(judge, plan, recompute);
     (void)ps_complete_plan(plan, costs);
     for (guint i = 0; i < completed->len; i++) {
         guint s = g_array_index(completed, guint, i);
         fill_in(&file->stages[s], &plan->stages[s], judge->profile);
     }
     return TRUE;
+}
+
+/* ---- places -------------------------------------------------------------------------------------
+ */
+
+/* FALSE where the stages cannot be placed. */
+static gboolean place(const Judge *judge, PsPlan *plan, PsRecompute recompute)
+{
+    const GArray *completed = judge->evaluation->completed;
+    if (completed->len == 0) {
+        return ps_plan_place(plan, judge->profile);
+    }
+    g_autofree gboolean *free_stages = g_new0(gboolean, plan->n_stages);
+    for (guint i = 0; i < completed->len; i++) {
+        free_stages[g_array_index(completed, guint, i)] = TRUE;
+    }
+    g_autoptr(PsCosts) costs = costs_for(judge, plan, recompute);
+    return ps_complete_places(plan, costs, free_stages);
+}
+
+/* Puts the plan into the setting. Where too many devices are asked for, that was said before. */
+static void judge_places(const Judge *judge, PsPlan *plan, const PsPlanFile *file,
+                         PsRecompute recompute)
+{
+    const PsSetting *setting = judge->setting;
+    ps_plan_change_setting(plan, judge->profile, setting);
+    if (ps_setting_is_flat(setting)) {
+        return;
+    }
+    gboolean said = file->stages[0].first_device != PS_NOT_RECORDED;
+    gboolean too_many = sum_degrees(plan).devices > setting->devices;
+    if (!said && !place(judge, plan, recompute) && !too_many) {
+        violated(judge,
+                 "no places on %u devices keep each tensor-parallel group within one group of its "
+                 "level",
+                 setting->devices);
+        return;
+    }
+    g_autoptr(GError) error = NULL;
+    if (!too_many && !ps_plan_verify_places(plan, &error)) {
+        violated(judge, "%s", error->message);
+    }
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------
@@ -314,14 +361,14 @@ PsEvaluation *ps_evaluate(PsDraft *draft, const PsProfile *profile, const PsSett
     }
     judge_degrees(&judge, plan);
     gboolean runs = judge_tensor_parallel(&judge, plan);
-    if (partition && runs &&
-        complete(&judge, plan, draft->file, draft->says_recompute ? draft->recompute : recompute)) {
+    recompute = draft->says_recompute ? draft->recompute : recompute;
+    if (partition && runs && complete(&judge, plan, draft->file, recompute)) {
         evaluation->plan = ps_plan_file_resolve(draft->file, profile, error);
         if (evaluation->plan == NULL) {
             return NULL;
         }
-        evaluation->plan->setting = *setting;
         evaluation->plan->optimal = FALSE;
+        judge_places(&judge, evaluation->plan, draft->file, recompute);
         judge_memory(&judge, evaluation->plan);
     }
     return g_steal_pointer(&evaluation);

@@ -44,7 +44,7 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
         for (guint k = layout->devices; k <= devices; k++) {
             PsFrontierPoint *point = points->pdata[k - 1];
             point->plan = ps_planning_plan(planning, layout);
-            point->plan->setting.devices = k;
+            ps_setting_use_devices(&point->plan->setting, k);
         }
         ps_progress_step(progress, devices - layout->devices + 1);
         devices = layout->devices - 1;
@@ -64,7 +64,7 @@ GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting
         PsFrontierPoint *point = points->pdata[i];
         /* One more device may change nothing. */
         PsSetting one = *setting;
-        one.devices = point->devices;
+        ps_setting_use_devices(&one, point->devices);
         one.memory_bytes = i == 0 ? 1 : known_bytes - 1;
         g_autoptr(PsCosts) costs = ps_costs_new(profile, &one, &options->restrictions);
         if (i == 0 || ps_fits(costs, downsets, options->degrees)) {

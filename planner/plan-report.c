@@ -1,6 +1,7 @@
 #include "planner/plan-report.h"
 
 #include "planner/check/cycle-time.h"
+#include "planner/place-report.h"
 #include "planner/search/planning.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
@@ -18,9 +19,17 @@ static const PsColumn columns[] = {
     {"memory_share", "of M", TRUE},
     {"layers", "layers (redone)", FALSE},
     {"recomputed_layers", NULL, FALSE},
+    PS_PLACE_COLUMNS,
 };
-/* People see the recomputed layers in brackets behind the layers, scripts in a column. */
-#define N_SHOWN (G_N_ELEMENTS(columns) - 1)
+/* People see the recomputed layers in brackets behind the layers, scripts in a column; places are
+ * there where the setting has levels, for people in a table of their own. */
+#define N_FLAT (G_N_ELEMENTS(columns) - PS_N_PLACE_COLUMNS)
+#define N_SHOWN (N_FLAT - 1)
+
+static guint n_columns(const PsPlan *plan, gboolean people)
+{
+    return people ? N_SHOWN : ps_setting_is_flat(&plan->setting) ? N_FLAT : G_N_ELEMENTS(columns);
+}
 
 /* What a run of a plan with degrees that are not nested really takes. */
 static void print_cycle_time(const PsPlan *plan, const PsProfile *profile,
@@ -43,16 +52,29 @@ static void print_cycle_time(const PsPlan *plan, const PsProfile *profile,
     }
 }
 
+/* "; 64 devices of 80 GiB at 25 GB/s; N = 256", or with levels the bandwidths in a line below. */
+static void print_setting(const PsSetting *setting, PsOutput *output)
+{
+    g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
+    g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
+    gboolean flat = ps_setting_is_flat(setting);
+    ps_output_printf(output, "%u devices of %s%s%s; N = %u\n", setting->devices, memory,
+                     flat ? " at " : "", flat ? bandwidth : "", setting->microbatches);
+    if (!flat) {
+        g_autofree char *levels = ps_levels_text(setting);
+        g_autofree char *line = g_strdup_printf("levels: %s", levels);
+        g_autofree char *wrapped = ps_wrap(line, PS_TABLE_WIDTH);
+        ps_output_printf(output, "%s\n", wrapped);
+    }
+}
+
 static void print_summary(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                           const char *claim, PsOutput *output)
 {
-    const PsSetting *setting = &plan->setting;
-    g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
-    g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
     g_autofree char *name = g_path_get_basename(profile->path);
-    ps_output_printf(output, "%s: %u layers; %u devices of %s at %s; N = %u\n", name,
-                     profile->n_layers, setting->devices, memory, bandwidth, setting->microbatches);
+    ps_output_printf(output, "%s: %u layers; ", name, profile->n_layers);
+    print_setting(&plan->setting, output);
     ps_output_printf(output,
                      "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
                      1 / estimate->tps_s, plan->n_stages, plan->n_stages == 1 ? "" : "s",
@@ -99,6 +121,9 @@ static void add_row(PsTable *table, const PsPlan *plan, const PsProfile *profile
     if (!people) {
         ps_table_cell(table, layers, NULL);
         ps_table_cell(table, recomputed, NULL);
+        if (!ps_setting_is_flat(&plan->setting)) {
+            ps_place_add_cells(table, plan, i);
+        }
         return;
     }
     g_autofree char *both =
@@ -123,7 +148,7 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
         return;
     }
     gboolean people = format == PS_FORMAT_TABLE;
-    g_autoptr(PsTable) table = ps_table_new(columns, people ? N_SHOWN : G_N_ELEMENTS(columns));
+    g_autoptr(PsTable) table = ps_table_new(columns, n_columns(plan, people));
     double unit_s;
     const char *unit = ps_time_unit_for(estimate->tps_s, &unit_s);
     for (guint i = 0; i < plan->n_stages; i++) {
@@ -135,6 +160,10 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
     ps_table_print(table, format, output);
     if (people) {
         ps_output_printf(output, "times in %s per microbatch, each divided by d\n", unit);
+        if (!ps_setting_is_flat(&plan->setting)) {
+            ps_output_puts(output, "\n");
+            ps_place_report(plan, output);
+        }
     }
 }
 

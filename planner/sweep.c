@@ -73,9 +73,9 @@ void ps_sweep_clear(PsSweep *sweep)
 static void write_header(PsCsvWriter *writer)
 {
     static const char *const before[] = {
-        "profile",      "time_unit_s", "devices", "memory_bytes", "bandwidth_bytes_per_s",
-        "microbatches", "in_flight",   "degrees", "forbid",       "recompute",
-        "schedule",     "chunks"};
+        "profile",   "time_unit_s",  "devices",   "memory_bytes", "bandwidth_bytes_per_s",
+        "levels",    "microbatches", "in_flight", "degrees",      "forbid",
+        "recompute", "schedule",     "chunks"};
     static const char *const after[] = {"status",        "reason",           "stages",
                                         "data_parallel", "tensor_parallel",  "devices_used",
                                         "nested",        "estimate_tps_s",   "replayed_tps_s",
@@ -114,6 +114,18 @@ static void write_results(PsCsvWriter *writer, const PsSweepPoint *point)
     ps_csv_double(writer, point->peak_memory_bytes);
 }
 
+/* "8:3e11 64:2.5e10": size and bandwidth of the levels in force; empty where there is one. */
+static void write_levels(PsCsvWriter *writer, const PsSetting *setting)
+{
+    PsLevels levels = ps_setting_levels(setting);
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; levels.n > 1 && i < levels.n; i++) {
+        g_autofree char *rate = ps_double_format(levels.level[i].bandwidth_bytes_per_s);
+        g_string_append_printf(text, "%s%u:%s", i > 0 ? " " : "", levels.level[i].size, rate);
+    }
+    ps_csv_text(writer, text->str);
+}
+
 /* Column by column as in the header, up to the results. */
 static void write_settings(PsCsvWriter *writer, const PsSweep *sweep, const PsSetting *setting)
 {
@@ -126,6 +138,7 @@ static void write_settings(PsCsvWriter *writer, const PsSweep *sweep, const PsSe
     ps_csv_int(writer, setting->devices);
     ps_csv_double(writer, setting->memory_bytes);
     ps_csv_double(writer, setting->bandwidth_bytes_per_s);
+    write_levels(writer, setting);
     ps_csv_int(writer, setting->microbatches);
     ps_csv_text(writer, ps_in_flight_names[setting->in_flight]);
     ps_csv_text(writer, ps_degrees_names[sweep->planner->degrees]);

@@ -89,8 +89,11 @@ static PsPlan *copy_plan(const PsPlan *plan)
     return copy;
 }
 
-static void keep_better(Search *search, const PsPlan *plan)
+static void keep_better(Search *search, PsPlan *plan)
 {
+    if (search->costs->levels.n > 1 && !ps_complete_places(plan, search->costs, NULL)) {
+        return;
+    }
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, search->profile);
     if (better(search, plan, estimate)) {
         ps_plan_free(search->best);

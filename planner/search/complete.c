@@ -29,44 +29,132 @@ static guint degree_index(const PsCosts *costs, guint degree)
     return index;
 }
 
-static guint *choose(PsStageSolver *solver, const PsStageRun *run, PsStage *stage)
+/* The stages of a plan for a solver. */
+typedef struct {
+    const PsCosts *costs;
+    guint64 *sets;
+    PsDownsets downsets;
+    PsStageSolver *solver;
+    PsStageRun *runs; /* [n_stages]; all pay the last level */
+} Stages;
+
+static void stages_init(Stages *stages, const PsPlan *plan, const PsCosts *costs)
 {
-    g_autofree guint *layers = NULL;
-    return ps_stage_choice(solver, run, &stage->n_layers, &layers);
+    guint n_words = (costs->profile->n_layers + 63) / 64, sum = 0, window = 0;
+    guint8 last = (guint8)(costs->levels.n - 1);
+    stages->costs = costs;
+    stages->sets = union_stages(plan, n_words);
+    stages->downsets =
+        (PsDownsets){.n_downsets = plan->n_stages + 1, .n_words = n_words, .sets = stages->sets};
+    stages->solver = ps_stage_solver_new(costs, &stages->downsets, costs->memory, FALSE);
+    stages->runs = g_new0(PsStageRun, plan->n_stages);
+    for (guint j = 1; j <= plan->n_stages; j++) {
+        const PsStage *stage = &plan->stages[plan->n_stages - j];
+        guint d = stage->data_parallel, in_flight = 1 + (window + d - 1) / d;
+        sum += d;
+        window = costs->setting.in_flight == PS_IN_FLIGHT_PIPER ? sum : in_flight * d;
+        stages->runs[plan->n_stages - j] =
+            (PsStageRun){.lower = j - 1,
+                         .upper = j,
+                         .degree = degree_index(costs, stage->tensor_parallel),
+                         .data_parallel = d,
+                         .in_flight = in_flight,
+                         .crossing = {last, last, last}};
+    }
 }
 
-static gboolean complete_stage(PsStage *stage, const PsStageRun *run, PsStageSolver *solver,
-                               const PsCosts *costs, const PsDownsets *downsets)
+static void stages_clear(Stages *stages)
 {
-    stage->tmpcs = choose(solver, run, stage);
+    ps_stage_solver_free(stages->solver);
+    g_free(stages->runs);
+    g_free(stages->sets);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Stages, stages_clear)
+
+static guint *choose(PsStageSolver *solver, const PsStageRun *run)
+{
+    guint n_layers;
+    g_autofree guint *layers = NULL;
+    return ps_stage_choice(solver, run, &n_layers, &layers);
+}
+
+static gboolean complete_stage(const Stages *stages, PsStage *stage, const PsStageRun *run)
+{
+    stage->tmpcs = choose(stages->solver, run);
     if (stage->tmpcs != NULL) {
         return TRUE;
     }
-    gint64 least = ps_stage_least_memory(solver, run);
-    g_autoptr(PsStageSolver) roomy = ps_stage_solver_new(costs, downsets, least, FALSE);
-    stage->tmpcs = choose(roomy, run, stage);
+    gint64 least = ps_stage_least_memory(stages->solver, run);
+    g_autoptr(PsStageSolver) roomy =
+        ps_stage_solver_new(stages->costs, &stages->downsets, least, FALSE);
+    stage->tmpcs = choose(roomy, run);
     g_assert(stage->tmpcs != NULL);
     return FALSE;
 }
 
 gboolean ps_complete_plan(PsPlan *plan, const PsCosts *costs)
 {
-    guint n_words = (costs->profile->n_layers + 63) / 64;
-    g_autofree guint64 *sets = union_stages(plan, n_words);
-    const PsDownsets downsets = {
-        .n_downsets = plan->n_stages + 1, .n_words = n_words, .sets = sets};
-    g_autoptr(PsStageSolver) solver = ps_stage_solver_new(costs, &downsets, costs->memory, FALSE);
+    g_auto(Stages) stages;
+    stages_init(&stages, plan, costs);
     gboolean fits = TRUE;
-    guint sum = 0;
-    for (guint j = 1; j <= plan->n_stages; j++) {
-        PsStage *stage = &plan->stages[plan->n_stages - j];
-        guint d = stage->data_parallel;
-        sum += d;
-        if (stage->tmpcs == NULL) {
-            PsStageRun run = {j - 1, j, degree_index(costs, stage->tensor_parallel), d,
-                              (sum + d - 1) / d};
-            fits &= complete_stage(stage, &run, solver, costs, &downsets);
+    for (guint i = plan->n_stages; i-- > 0;) {
+        if (plan->stages[i].tmpcs == NULL) {
+            fits &= complete_stage(&stages, &plan->stages[i], &stages.runs[i]);
         }
     }
     return fits;
+}
+
+/* ---- places -------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const Stages *stages;
+    const PsPlan *plan;
+    const gboolean *free;
+} Placed;
+
+static gboolean is_free(const Placed *placed, guint stage)
+{
+    return placed->free == NULL || placed->free[stage];
+}
+
+static double load_s(guint stage, PsCrossing crossing, gpointer user_data)
+{
+    const Placed *placed = user_data;
+    const Stages *stages = placed->stages;
+    PsStageRun run = stages->runs[stage];
+    run.crossing = crossing;
+    PsLinkSums links[PS_MOST_LEVELS];
+    PsStageSums sums = {.links = links};
+    ps_stage_sum(stages->costs, ps_downset(&stages->downsets, run.lower),
+                 ps_downset(&stages->downsets, run.upper), run.degree, &sums);
+    gint64 load =
+        is_free(placed, stage) ? ps_stage_load(stages->solver, &run, &sums) : PS_KNAPSACK_NONE;
+    if (load == PS_KNAPSACK_NONE) {
+        return ps_stage_load_s(placed->plan, stages->costs->profile, stage, crossing);
+    }
+    return (double)load / run.data_parallel * stages->costs->time_quantum_s;
+}
+
+gboolean ps_complete_places(PsPlan *plan, const PsCosts *costs, const gboolean *free)
+{
+    if (costs->same_resync && costs->same_borders) {
+        return ps_plan_place(plan, costs->profile); /* the choice is best in any place */
+    }
+    g_auto(Stages) stages;
+    stages_init(&stages, plan, costs);
+    Placed placed = {&stages, plan, free};
+    gboolean done = ps_plan_place_by(plan, load_s, &placed);
+    g_autofree PsCrossing *crossings = g_new(PsCrossing, plan->n_stages);
+    ps_plan_crossings(plan, crossings);
+    for (guint i = 0; i < plan->n_stages; i++) {
+        stages.runs[i].crossing = crossings[i];
+        guint *tmpcs = is_free(&placed, i) ? choose(stages.solver, &stages.runs[i]) : NULL;
+        if (tmpcs != NULL) {
+            g_free(plan->stages[i].tmpcs);
+            plan->stages[i].tmpcs = tmpcs;
+        }
+    }
+    return done;
 }

@@ -12,15 +12,20 @@ const char *const ps_recompute_names[PS_N_RECOMPUTE + 1] = {
 };
 
 /* 2·bytes/B: an activation there and its gradient back. */
-static double border_s(const PsCosts *costs, double bytes)
+static double border_s(const PsLevel *level, double bytes)
 {
-    return 2 * bytes / costs->setting.bandwidth_bytes_per_s;
+    return 2 * bytes / level->bandwidth_bytes_per_s;
 }
 
-static double resync_s(const PsCosts *costs, const PsTmpc *tmpc)
+static double resync_s(const PsCosts *costs, const PsLevel *level, const PsTmpc *tmpc)
 {
-    return 4 * tmpc->weight_bytes /
-           (costs->setting.microbatches * costs->setting.bandwidth_bytes_per_s);
+    return 4 * tmpc->weight_bytes / (costs->setting.microbatches * level->bandwidth_bytes_per_s);
+}
+
+/* The last level, which is the slowest. */
+static const PsLevel *last_level(const PsCosts *costs)
+{
+    return &costs->levels.level[costs->levels.n - 1];
 }
 
 static gint64 to_quanta(double value, double quantum)
@@ -46,14 +51,14 @@ static void add_layer_totals(const PsCosts *costs, const PsLayer *layer, guint m
     for (guint s = 0; s < layer->n_sets; s++) {
         for (guint i = 0; i < layer->sets[s].n_tmpcs; i++) {
             const PsTmpc *tmpc = &layer->sets[s].tmpcs[i];
-            double one = tmpc->time_s + most * resync_s(costs, tmpc);
+            double one = tmpc->time_s + most * resync_s(costs, last_level(costs), tmpc);
             for (guint e = 0; e < layer->n_incoming; e++) {
-                one += border_s(costs, costs->profile->edges[layer->incoming[e]].bytes +
-                                           tmpc->sync_forward_bytes[e]);
+                one += border_s(last_level(costs), costs->profile->edges[layer->incoming[e]].bytes +
+                                                       tmpc->sync_forward_bytes[e]);
             }
             for (guint e = 0; e < layer->n_outgoing; e++) {
-                one += border_s(costs, costs->profile->edges[layer->outgoing[e]].bytes +
-                                           tmpc->sync_backward_bytes[e]);
+                one += border_s(last_level(costs), costs->profile->edges[layer->outgoing[e]].bytes +
+                                                       tmpc->sync_backward_bytes[e]);
             }
             time = MAX(time, one);
             memory =
@@ -124,8 +129,9 @@ static const double *sync_backward(const PsTmpc *tmpc)
 }
 
 /* Border costs of one side: the least over the TMPCs, and in *extra what each has beyond it. */
-static gint64 *border_costs(const PsCosts *costs, const PsTmpcSet *set, const PsLayerCost *cost,
-                            const guint *edges, guint n_edges, SyncOf sync_of, gint64 **extra)
+static gint64 *border_costs(const PsCosts *costs, const PsLevel *level, const PsTmpcSet *set,
+                            const PsLayerCost *cost, const guint *edges, guint n_edges,
+                            SyncOf sync_of, gint64 **extra)
 {
     gint64 *least = g_new0(gint64, n_edges);
     g_autofree gint64 *all = g_new0(gint64, (gsize)n_edges * cost->n_tmpcs);
@@ -135,7 +141,7 @@ static gint64 *border_costs(const PsCosts *costs, const PsTmpcSet *set, const Ps
         least[e] = G_MAXINT64;
         for (guint i = 0; i < cost->n_tmpcs; i++) {
             double sum = bytes + sync_of(&set->tmpcs[cost->tmpcs[i].index])[e];
-            gint64 quanta = to_quanta(border_s(costs, sum), costs->time_quantum_s);
+            gint64 quanta = to_quanta(border_s(level, sum), costs->time_quantum_s);
             all[i * n_edges + e] = quanta;
             least[e] = MIN(least[e], quanta);
         }
@@ -148,13 +154,31 @@ static gint64 *border_costs(const PsCosts *costs, const PsTmpcSet *set, const Ps
     return least;
 }
 
+/* The least over the TMPCs, and in *extra what each has beyond it. */
+static gint64 resync_costs(const PsCosts *costs, const PsLevel *level, const PsTmpcSet *set,
+                           const PsLayerCost *cost, gint64 **extra)
+{
+    g_autofree gint64 *all = g_new0(gint64, cost->n_tmpcs);
+    gint64 least = G_MAXINT64;
+    gboolean differs = FALSE;
+    for (guint i = 0; i < cost->n_tmpcs; i++) {
+        const PsTmpc *tmpc = &set->tmpcs[cost->tmpcs[i].index];
+        all[i] = to_quanta(resync_s(costs, level, tmpc), costs->time_quantum_s);
+        least = MIN(least, all[i]);
+    }
+    for (guint i = 0; i < cost->n_tmpcs; i++) {
+        all[i] -= least;
+        differs |= all[i] != 0;
+    }
+    *extra = differs ? g_steal_pointer(&all) : NULL;
+    return least;
+}
+
 static void find_least(PsLayerCost *layer)
 {
-    layer->resync = G_MAXINT64;
     layer->min_memory_per_microbatch = layer->min_memory_fixed = G_MAXINT64;
     for (guint i = 0; i < layer->n_tmpcs; i++) {
         const PsTmpcCost *tmpc = &layer->tmpcs[i], *fastest = &layer->tmpcs[layer->fastest];
-        layer->resync = MIN(layer->resync, tmpc->resync);
         layer->min_memory_per_microbatch =
             MIN(layer->min_memory_per_microbatch, tmpc->memory_per_microbatch);
         layer->min_memory_fixed = MIN(layer->min_memory_fixed, tmpc->memory_fixed);
@@ -165,9 +189,6 @@ static void find_least(PsLayerCost *layer)
         }
     }
     layer->min_time = layer->tmpcs[layer->fastest].time;
-    for (guint i = 0; i < layer->n_tmpcs; i++) {
-        layer->tmpcs[i].resync -= layer->resync;
-    }
 }
 
 /* Whether the restriction lets a layer use a TMPC; one that leaves it none does not hold for it. */
@@ -193,7 +214,6 @@ static void fill_tmpcs(const PsCosts *costs, const PsTmpcSet *set, PsLayerCost *
         }
         cost->tmpcs[cost->n_tmpcs++] = (PsTmpcCost){
             .time = to_quanta(tmpc->time_s, costs->time_quantum_s),
-            .resync = to_quanta(resync_s(costs, tmpc), costs->time_quantum_s),
             .memory_per_microbatch =
                 to_quanta(tmpc->memory_per_microbatch_bytes, costs->memory_quantum_bytes),
             .memory_fixed = to_quanta(tmpc->memory_fixed_bytes, costs->memory_quantum_bytes),
@@ -203,19 +223,31 @@ static void fill_tmpcs(const PsCosts *costs, const PsTmpcSet *set, PsLayerCost *
     }
 }
 
+static void fill_links(const PsCosts *costs, const PsLayer *layer, const PsTmpcSet *set,
+                       const PsLayerCost *cost, guint i)
+{
+    const PsLevel *level = &costs->levels.level[i];
+    PsLinkCost *links = &cost->links[i];
+    links->resync = resync_costs(costs, level, set, cost, &links->extra_resync);
+    links->enter = border_costs(costs, level, set, cost, layer->incoming, layer->n_incoming,
+                                sync_forward, &links->extra_enter);
+    links->leave = border_costs(costs, level, set, cost, layer->outgoing, layer->n_outgoing,
+                                sync_backward, &links->extra_leave);
+    for (guint e = 0; e < layer->n_incoming; e++) {
+        links->enter_all += links->enter[e];
+    }
+}
+
 static void fill_layer(const PsCosts *costs, const PsLayer *layer, guint degree, PsLayerCost *cost)
 {
     const PsTmpcSet *set = ps_layer_set(layer, degree);
+    cost->links = g_new0(PsLinkCost, costs->levels.n);
     if (set == NULL) {
         return;
     }
     fill_tmpcs(costs, set, cost);
-    cost->enter = border_costs(costs, set, cost, layer->incoming, layer->n_incoming, sync_forward,
-                               &cost->extra_enter);
-    cost->leave = border_costs(costs, set, cost, layer->outgoing, layer->n_outgoing, sync_backward,
-                               &cost->extra_leave);
-    for (guint e = 0; e < layer->n_incoming; e++) {
-        cost->enter_all += cost->enter[e];
+    for (guint i = 0; i < costs->levels.n; i++) {
+        fill_links(costs, layer, set, cost, i);
     }
     find_least(cost);
 }
@@ -224,10 +256,10 @@ static void find_shortcuts(PsCosts *costs)
 {
     costs->same_resync = costs->same_borders = TRUE;
     for (guint i = 0; i < costs->profile->n_layers * costs->n_degrees; i++) {
-        const PsLayerCost *layer = &costs->layers[i];
-        costs->same_borders &= layer->extra_enter == NULL && layer->extra_leave == NULL;
-        for (guint j = 0; j < layer->n_tmpcs; j++) {
-            costs->same_resync &= layer->tmpcs[j].resync == 0;
+        for (guint j = 0; j < costs->levels.n; j++) {
+            const PsLinkCost *links = &costs->layers[i].links[j];
+            costs->same_borders &= links->extra_enter == NULL && links->extra_leave == NULL;
+            costs->same_resync &= links->extra_resync == NULL;
         }
     }
 }
@@ -238,6 +270,7 @@ PsCosts *ps_costs_new(const PsProfile *profile, const PsSetting *setting,
     PsCosts *costs = g_new0(PsCosts, 1);
     costs->profile = profile;
     costs->setting = *setting;
+    costs->levels = ps_setting_levels(setting);
     costs->most_in_flight = MIN(setting->devices, setting->microbatches);
     if (setting->in_flight == PS_IN_FLIGHT_SUFFICIENT) {
         costs->most_in_flight *= 2; /* each stage adds less than 2·d to u */
@@ -258,6 +291,15 @@ PsCosts *ps_costs_new(const PsProfile *profile, const PsSetting *setting,
     return costs;
 }
 
+static void free_links(PsLinkCost *links)
+{
+    g_free(links->extra_resync);
+    g_free(links->enter);
+    g_free(links->leave);
+    g_free(links->extra_enter);
+    g_free(links->extra_leave);
+}
+
 void ps_costs_free(PsCosts *costs)
 {
     if (costs == NULL) {
@@ -266,10 +308,10 @@ void ps_costs_free(PsCosts *costs)
     for (guint i = 0; i < costs->profile->n_layers * costs->n_degrees; i++) {
         PsLayerCost *layer = &costs->layers[i];
         g_free(layer->tmpcs);
-        g_free(layer->enter);
-        g_free(layer->leave);
-        g_free(layer->extra_enter);
-        g_free(layer->extra_leave);
+        for (guint j = 0; j < costs->levels.n; j++) {
+            free_links(&layer->links[j]);
+        }
+        g_free(layer->links);
     }
     g_free(costs->layers);
     g_free(costs->degrees);

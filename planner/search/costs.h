@@ -7,7 +7,8 @@
  * represented exactly; the rest is rounded to nearest.
  *
  * Load of stage S with degrees (d, t) and chosen TMPCs, times d (design section 3):
- *     load(S)·d = sum p + sum of border transfers + (d-1) · sum 4·w/(N·B)                       */
+ *     load(S)·d = sum p + sum of border transfers + (d-1) · sum 4·w/(N·B)
+ * with the bandwidth B of the level that each part crosses (sim/plan/place.h).                 */
 #pragma once
 
 #include "sim/plan/plan.h"
@@ -31,25 +32,31 @@ typedef struct {
 } PsRestrictions;
 
 typedef struct {
-    gint64 time;   /* p */
-    gint64 resync; /* 4·w/(N·B): what the stage's load·d grows by for each (d-1) */
+    gint64 time;                                /* p */
     gint64 memory_per_microbatch, memory_fixed; /* a, b */
     guint index;                                /* in the layer's set for this degree */
     gboolean recomputes;
 } PsTmpcCost;
 
-/* A layer on t devices. The parts that do not depend on the TMPC chosen are taken out: border costs
- * and resync hold the least over the TMPCs, which keep only what they have beyond it. */
+/* What a layer on t devices sends over the links of one level. The parts that do not depend on the
+ * TMPC chosen are taken out: border costs and resync hold the least over the TMPCs, and beside them
+ * stands what each TMPC has beyond it (NULL where all have 0). */
+typedef struct {
+    gint64 resync;        /* 4·w/(N·B): what the stage's load·d grows by for each (d-1) */
+    gint64 *extra_resync; /* [n_tmpcs] */
+    gint64 *enter;        /* [n_incoming]: 2·(c + c_fw)/B when the edge crosses the stage border */
+    gint64 *leave;        /* [n_outgoing]: 2·(c + c_bw)/B */
+    gint64 enter_all;     /* sum of enter */
+    gint64 *extra_enter;  /* [n_tmpcs][n_incoming] */
+    gint64 *extra_leave;  /* [n_tmpcs][n_outgoing] */
+} PsLinkCost;
+
+/* A layer on t devices. */
 typedef struct {
     guint n_tmpcs; /* those allowed; 0 where the layer cannot run on t devices */
     PsTmpcCost *tmpcs;
-    gint64 resync;       /* least over the TMPCs; already subtracted from theirs */
-    gint64 *enter;       /* [n_incoming]: 2·(c + c_fw)/B when the edge crosses the stage border */
-    gint64 *leave;       /* [n_outgoing]: 2·(c + c_bw)/B */
-    gint64 enter_all;    /* sum of enter */
-    gint64 *extra_enter; /* [n_tmpcs][n_incoming] beyond `enter`; NULL where all are 0 */
-    gint64 *extra_leave; /* [n_tmpcs][n_outgoing] */
-    gint64 min_time;     /* of the fastest TMPC; of equals the one with the least memory */
+    PsLinkCost *links; /* [n_levels] */
+    gint64 min_time;   /* of the fastest TMPC; of equals the one with the least memory */
     guint fastest;
     gint64 min_memory_per_microbatch, min_memory_fixed; /* each the least over the TMPCs */
 } PsLayerCost;
@@ -58,6 +65,7 @@ typedef struct {
     const PsProfile *profile;
     PsSetting setting;
     PsRestrictions restrictions;
+    PsLevels levels; /* those in force */
     double time_quantum_s, memory_quantum_bytes;
     gint64 memory;        /* M */
     guint most_in_flight; /* no stage can ask for a larger y, nor be given a larger d */

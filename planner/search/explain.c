@@ -166,9 +166,14 @@ static guint largest_degree(const PsCosts *costs)
     return costs->restrictions.forbid_tensor_parallel ? 1 : largest;
 }
 
-/* No plan can use more: sum d <= N, and with d = 1 there are at most as many stages as layers. */
+/* No plan can use more: sum d <= N, and with d = 1 there are at most as many stages as layers. With
+ * levels, which may ask for idle devices, there are no more than the cluster has. */
 static guint64 most_useful_devices(const PsCosts *costs)
 {
+    const PsLevels *levels = &costs->setting.levels;
+    if (levels->n > 1) {
+        return levels->level[levels->n - 1].size;
+    }
     guint most_sum = costs->setting.microbatches;
     if (costs->restrictions.forbid_data_parallel) {
         most_sum = MIN(most_sum, costs->profile->n_layers);
@@ -179,7 +184,7 @@ static guint64 most_useful_devices(const PsCosts *costs)
 static PsCosts *costs_with_devices(const PsCosts *costs, guint devices)
 {
     PsSetting setting = costs->setting;
-    setting.devices = devices;
+    ps_setting_use_devices(&setting, devices);
     return ps_costs_new(costs->profile, &setting, &costs->restrictions);
 }
 
@@ -318,6 +323,9 @@ static void add_fewest_devices(GString *text, const PsCosts *costs, const PsDown
     if (needed > 0) {
         g_string_append_printf(text, " Of %s each, %u devices are the fewest that would do.",
                                memory, needed);
+    } else if (exhausted && costs->setting.levels.n > 1) {
+        g_string_append_printf(text, " Of %s each, not even the cluster's %u would do.", memory,
+                               tried);
     } else if (exhausted) {
         g_string_append_printf(text, " Of %s each, no number of devices would do (N = %u).", memory,
                                costs->setting.microbatches);

@@ -3,10 +3,12 @@
 PsPlan *ps_layout_to_plan(const PsLayout *layout, const PsCosts *costs, PsStageSolver *solver)
 {
     PsPlan *plan = ps_plan_new(layout->n_stages, &costs->setting);
+    guint64 border = ps_levels_border(&costs->levels, layout->devices);
     for (guint i = 0; i < layout->n_stages; i++) {
         PsStage *stage = &plan->stages[i];
         stage->data_parallel = layout->runs[i].data_parallel;
         stage->tensor_parallel = costs->degrees[layout->runs[i].degree];
+        stage->first_device = (guint)(border - layout->runs[i].devices);
         stage->tmpcs = ps_stage_choice(solver, &layout->runs[i], &stage->n_layers, &stage->layers);
         g_assert(stage->tmpcs != NULL);
     }

@@ -8,12 +8,13 @@ typedef __int128 Wide;
 
 /* One way to lay out a downset. */
 typedef struct {
-    guint sum_data_parallel, devices;
+    guint sum_data_parallel;
+    PsSpot spot;     /* of the first stage */
     guint in_flight; /* y of the first stage */
     guint window;    /* microbatches that it keeps from earlier stages: s or u */
     guint n_stages;
     double squares;         /* sum of squared loads */
-    gint64 load;            /* load·d of the first stage */
+    gint64 load;            /* load·d of the first stage, where one level is in force */
     guint lower;            /* the first stage is this downset \ lower ... */
     guint rest_shape, rest; /* ... on top of this entry of lower's front of this shape */
     guint data_parallel, degree;
@@ -38,6 +39,7 @@ struct PsSearch {
     GArray **fronts;         /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
     Wide *remaining_work;    /* [n_downsets]: least device-time of the layers outside */
     guint devices;
+    gboolean has_levels; /* more than one */
     const PsSubspace *subspace;
     /* Under the threshold at hand: */
     gint64 *caps;        /* [n_divisors]: largest load·d within it */
@@ -129,6 +131,7 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
     search->most_devices = g_new(guint, downsets->n_downsets);
     search->degrees = degrees;
     search->devices = costs->setting.devices;
+    search->has_levels = costs->levels.n > 1;
     search->least_d_is_best =
         degrees == PS_DEGREES_ANY && costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
     search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
@@ -212,15 +215,31 @@ static void apply_threshold(PsSearch *search, PsThreshold threshold)
     }
 }
 
-/* TRUE if a is at least as good as b for every continuation. */
-static gboolean dominates(const PsSearch *search, const Entry *a, const Entry *b)
+/* Whether `a` can take the place of `b` under every continuation. *tie: both may then end with as
+ * many devices and the same sum of d. */
+static gboolean stands_in(const PsSearch *search, const Entry *a, const Entry *b, gboolean *tie)
 {
-    if (a->sum_data_parallel > b->sum_data_parallel || a->devices > b->devices ||
+    if (a->sum_data_parallel > b->sum_data_parallel || a->spot.devices > b->spot.devices ||
         a->window > b->window) {
         return FALSE;
     }
-    if (!search->break_ties || a->sum_data_parallel < b->sum_data_parallel ||
-        a->devices < b->devices) {
+    gboolean apart = FALSE;
+    if (search->has_levels && !ps_spot_covers(&search->costs->levels, &a->spot, &b->spot, &apart)) {
+        return FALSE;
+    }
+    *tie = a->sum_data_parallel == b->sum_data_parallel &&
+           (apart || a->spot.devices == b->spot.devices);
+    return TRUE;
+}
+
+/* TRUE if a is at least as good as b for every continuation. */
+static gboolean dominates(const PsSearch *search, const Entry *a, const Entry *b)
+{
+    gboolean tie;
+    if (!stands_in(search, a, b, &tie)) {
+        return FALSE;
+    }
+    if (!search->break_ties || !tie) {
         return TRUE;
     }
     return a->n_stages < b->n_stages || (a->n_stages == b->n_stages && a->squares <= b->squares);
@@ -253,10 +272,9 @@ static gboolean hopeless(const PsSearch *search, const GArray *front, const Entr
         if (other->sum_data_parallel > entry->sum_data_parallel) {
             return FALSE;
         }
-        gboolean equal = other->sum_data_parallel == entry->sum_data_parallel &&
-                         other->devices == entry->devices;
-        if (other->devices <= entry->devices && other->window <= entry->window &&
-            !(search->break_ties && equal && entry->n_stages <= other->n_stages)) {
+        gboolean tie;
+        if (stands_in(search, other, entry, &tie) &&
+            !(search->break_ties && tie && entry->n_stages <= other->n_stages)) {
             return TRUE;
         }
     }
@@ -264,11 +282,10 @@ static gboolean hopeless(const PsSearch *search, const GArray *front, const Entr
 }
 
 /* Adds the numbers of a stage with d replicas to those of the stages after it. */
-static void count_stage(const PsSearch *search, Entry *entry, guint d, guint t)
+static void count_stage(const PsSearch *search, Entry *entry, guint d)
 {
     entry->in_flight = 1 + (entry->window + d - 1) / d;
     entry->sum_data_parallel += d;
-    entry->devices += d * t;
     entry->n_stages++;
     entry->window = search->costs->setting.in_flight == PS_IN_FLIGHT_PIPER
                         ? entry->sum_data_parallel
@@ -278,9 +295,11 @@ static void count_stage(const PsSearch *search, Entry *entry, guint d, guint t)
 /* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
 static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
 {
+    const PsLinkSums *links = &sums->links[0];
     guint i = 0;
     while (i < search->costs->n_divisors &&
-           sums->fast_time + sums->edges + (search->costs->divisors[i] - 1) * sums->resync >
+           sums->fast_time + links->enter + links->leave +
+                   (search->costs->divisors[i] - 1) * links->resync >
                search->caps[i]) {
         i++;
     }
@@ -318,63 +337,137 @@ static gboolean excluded(const PsSearch *search, const PsStageRun *stage, guint 
     return FALSE;
 }
 
-/* Puts the stage, on t devices per replica, on top of a layout of the lower downset. */
-static void put_on_top(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums,
-                       const Rest *rest)
+/* The stage at hand. */
+typedef struct {
+    PsStageRun run;
+    const PsStageSums *sums;
+    guint only_d; /* 0: any */
+} Stage;
+
+/* Adds the entry for the levels in `enters`, at which the stage has this load. */
+static void add_at(PsSearch *search, GArray *front, const Rest *rest, Entry entry, gint64 load,
+                   guint enters)
+{
+    double share = (double)load / entry.data_parallel;
+    entry.load = load;
+    entry.squares = rest->entry->squares + share * share;
+    entry.spot.enters = (guint8)enters;
+    add_entry(search, front, &entry);
+}
+
+/* Adds the entry for all levels at which the stage may be entered within the cap; where ties are
+ * broken, one entry for each of its loads. Returns whether it was all levels. */
+static gboolean add_within(PsSearch *search, Stage *stage, GArray *front, const Rest *rest,
+                           const Entry *entry, gint64 cap)
+{
+    guint n = search->costs->levels.n, end = n;
+    PsCrossing *crossing = &stage->run.crossing;
+    *crossing = (PsCrossing){(guint8)(end - 1), entry->spot.leave, entry->spot.level};
+    gint64 load = ps_stage_load_within(search->solver, &stage->run, stage->sums, cap);
+    while (load > cap && --end > entry->spot.level) { /* loads fall inwards */
+        crossing->enter = (guint8)(end - 1);
+        load = ps_stage_load_within(search->solver, &stage->run, stage->sums, cap);
+    }
+    if (load > cap) {
+        return FALSE;
+    }
+    if (!search->break_ties) {
+        add_at(search, front, rest, *entry, load, (1u << end) - (1u << entry->spot.level));
+        return end == n;
+    }
+    for (guint enter = entry->spot.level, enters = 0; enter < end; enter++) {
+        crossing->enter = (guint8)enter;
+        gint64 own = ps_stage_load(search->solver, &stage->run, stage->sums);
+        if (enters != 0 && own != load) {
+            add_at(search, front, rest, *entry, load, enters);
+            enters = 0;
+        }
+        load = own;
+        enters |= 1u << enter;
+        if (enter + 1 == end) {
+            add_at(search, front, rest, *entry, load, enters);
+        }
+    }
+    return end == n;
+}
+
+/* Puts the stage, with d replicas, in one spot on top of a layout of the lower downset. Returns
+ * whether none with a larger d can be better: this one is in the front, or one that dominates it,
+ * and the stage before may join it at any level. */
+static gboolean put_at(PsSearch *search, Stage *stage, const Rest *rest, const Transition *next,
+                       Entry *entry, const PsSpot *spot)
+{
+    guint n_levels = search->costs->levels.n;
+    GArray *front = front_at(search, stage->run.upper, next->shape);
+    entry->spot = *spot;
+    entry->spot.enters = (guint8)((1u << n_levels) - (1u << spot->level));
+    return hopeless(search, front, entry) ||
+           add_within(search, stage, front, rest, entry, search->caps[next->divisor]);
+}
+
+static guint list_spots(const PsSearch *search, const Stage *stage, const Rest *rest, guint d,
+                        PsSpot spots[PS_MOST_LEVELS])
+{
+    guint t = search->costs->degrees[stage->run.degree];
+    guint most = search->most_devices[stage->run.upper];
+    if (search->has_levels) {
+        const PsSpot *behind = rest->entry->n_stages > 0 ? &rest->entry->spot : NULL;
+        return ps_spots(&search->costs->levels, behind, d, t, most, spots);
+    }
+    spots[0] = (PsSpot){.devices = rest->entry->spot.devices + d * t};
+    return 1;
+}
+
+/* Puts the stage on top of a layout of the lower downset. */
+static void put_on_top(PsSearch *search, Stage *stage, const Rest *rest)
 {
     const PsCosts *costs = search->costs;
     guint most_sum = MIN(search->devices, costs->setting.microbatches);
     for (const Transition *next = rest->first; next < rest->end; next++) {
         guint d = costs->divisors[next->divisor];
+        guint64 devices =
+            rest->entry->spot.devices + (guint64)d * costs->degrees[stage->run.degree];
         Entry entry = {.sum_data_parallel = rest->entry->sum_data_parallel,
-                       .devices = rest->entry->devices,
                        .window = rest->entry->window,
-                       .n_stages = rest->entry->n_stages};
-        count_stage(search, &entry, d, costs->degrees[stage->degree]);
+                       .n_stages = rest->entry->n_stages,
+                       .lower = stage->run.lower,
+                       .rest_shape = rest->shape,
+                       .rest = rest->index,
+                       .data_parallel = d,
+                       .degree = stage->run.degree};
+        count_stage(search, &entry, d);
         if (entry.sum_data_parallel > most_sum ||
-            entry.devices > search->most_devices[stage->upper]) {
+            devices > search->most_devices[stage->run.upper]) {
             return; /* a larger d is worse in both */
         }
-        GArray *front = front_at(search, stage->upper, next->shape);
-        if (entry.window > costs->setting.microbatches || hopeless(search, front, &entry) ||
-            excluded(search, stage, d)) {
+        if (entry.window > costs->setting.microbatches || excluded(search, &stage->run, d) ||
+            (stage->only_d != 0 && stage->only_d != d)) {
             continue;
         }
-        PsStageRun run = *stage;
-        run.data_parallel = d;
-        run.in_flight = entry.in_flight;
-        gint64 cap = search->caps[next->divisor];
-        entry.load = ps_stage_load_within(search->solver, &run, sums, cap);
-        if (entry.load > cap) {
-            continue;
+        stage->run.data_parallel = d;
+        stage->run.in_flight = entry.in_flight;
+        PsSpot spots[PS_MOST_LEVELS];
+        guint n_spots = list_spots(search, stage, rest, d, spots);
+        gboolean best = n_spots > 0;
+        for (guint i = 0; i < n_spots; i++) {
+            best &= put_at(search, stage, rest, next, &entry, &spots[i]);
         }
-        if (search->break_ties) {
-            entry.load = ps_stage_load(search->solver, &run, sums);
-        }
-        double load = (double)entry.load / d;
-        entry.squares = rest->entry->squares + load * load;
-        entry.lower = stage->lower;
-        entry.rest_shape = rest->shape;
-        entry.rest = rest->index;
-        entry.data_parallel = d;
-        entry.degree = stage->degree;
-        add_entry(search, front, &entry);
-        if (search->least_d_is_best) {
+        if (search->least_d_is_best && best) {
             return; /* a larger one would be dominated */
         }
     }
 }
 
 /* Tries the stage on top of every layout of its lower downset. */
-static void put_on_all(PsSearch *search, const PsStageRun *stage, const PsStageSums *sums)
+static void put_on_all(PsSearch *search, Stage *stage)
 {
-    guint first_divisor = least_divisor(search, sums);
+    guint first_divisor = least_divisor(search, stage->sums);
     if (first_divisor == search->costs->n_divisors) {
         return;
     }
     Rest rest;
     for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
-        const GArray *front = front_at(search, stage->lower, rest.shape);
+        const GArray *front = front_at(search, stage->run.lower, rest.shape);
         if (front->len == 0) {
             continue;
         }
@@ -385,7 +478,7 @@ static void put_on_all(PsSearch *search, const PsStageRun *stage, const PsStageS
         }
         for (rest.index = 0; rest.first < rest.end && rest.index < front->len; rest.index++) {
             rest.entry = &g_array_index(front, Entry, rest.index);
-            put_on_top(search, stage, sums, &rest);
+            put_on_top(search, stage, &rest);
         }
     }
 }
@@ -407,17 +500,18 @@ static void extend_layouts(PsSearch *search, guint lower)
     gint64 largest_cap = search->caps[costs->n_divisors - 1];
     guint least_in_flight = lower == 0 ? 1 : 2; /* y = ceil(s/d), and later stages add to s */
     const PsStageSums *sums;
-    PsStageRun stage = {.lower = lower};
+    Stage stage = {.run = {.lower = lower}};
+    PsStageRun *run = &stage.run;
     ps_stage_walk_begin(search->walk, lower);
-    while (ps_stage_walk_next(search->walk, &stage.upper, &sums)) {
+    while (ps_stage_walk_next(search->walk, &run->upper, &sums)) {
         gboolean any = FALSE;
-        for (stage.degree = 0; stage.degree < costs->n_degrees; stage.degree++) {
+        for (run->degree = 0; run->degree < costs->n_degrees; run->degree++) {
             /* Edge costs may fall as a stage grows, times and memory only rise. */
-            const PsStageSums *at_degree = &sums[stage.degree];
-            if (at_degree->possible && at_degree->fast_time <= largest_cap &&
-                ps_stage_may_fit(search->solver, at_degree, least_in_flight)) {
+            stage.sums = &sums[run->degree];
+            if (stage.sums->possible && stage.sums->fast_time <= largest_cap &&
+                ps_stage_may_fit(search->solver, stage.sums, least_in_flight)) {
                 any = TRUE;
-                put_on_all(search, &stage, at_degree);
+                put_on_all(search, &stage);
             }
         }
         if (!any) {
@@ -426,7 +520,18 @@ static void extend_layouts(PsSearch *search, guint lower)
     }
 }
 
-/* Fewest devices, then as `dominates` orders them. */
+/* Fewest devices, least sum of d, and to break ties fewest stages and least squares. */
+static gboolean is_better(const PsSearch *search, const Entry *a, const Entry *b)
+{
+    if (a->spot.devices != b->spot.devices) {
+        return a->spot.devices < b->spot.devices;
+    }
+    if (a->sum_data_parallel != b->sum_data_parallel || !search->break_ties) {
+        return a->sum_data_parallel < b->sum_data_parallel;
+    }
+    return a->n_stages < b->n_stages || (a->n_stages == b->n_stages && a->squares < b->squares);
+}
+
 static const Entry *best_entry(const PsSearch *search, guint downset)
 {
     const Entry *best = NULL;
@@ -434,13 +539,22 @@ static const Entry *best_entry(const PsSearch *search, guint downset)
         const GArray *front = front_at(search, downset, shape);
         for (guint i = 0; i < front->len; i++) {
             const Entry *entry = &g_array_index(front, Entry, i);
-            if (best == NULL || entry->devices < best->devices ||
-                (entry->devices == best->devices && !dominates(search, best, entry))) {
+            if (best == NULL || is_better(search, entry, best)) {
                 best = entry;
             }
         }
     }
     return best;
+}
+
+/* With all that crosses levels, only the whole layout tells a stage's load. */
+static gint64 load_of(const PsSearch *search, const PsStageRun *run)
+{
+    PsLinkSums links[PS_MOST_LEVELS];
+    PsStageSums sums = {.links = links};
+    ps_stage_sum(search->costs, ps_downset(search->downsets, run->lower),
+                 ps_downset(search->downsets, run->upper), run->degree, &sums);
+    return ps_stage_load(search->solver, run, &sums);
 }
 
 static PsLayout *trace_layout(const PsSearch *search)
@@ -452,61 +566,44 @@ static PsLayout *trace_layout(const PsSearch *search)
     }
     PsLayout *layout = g_new0(PsLayout, 1);
     layout->n_stages = entry->n_stages;
-    layout->devices = entry->devices;
+    layout->devices = entry->spot.devices;
     layout->sum_data_parallel = entry->sum_data_parallel;
     layout->runs = g_new0(PsStageRun, layout->n_stages);
     layout->loads = g_new0(gint64, layout->n_stages);
-    guint n_fixed = search->subspace != NULL ? search->subspace->n_fixed : 0;
-    guint n_found = layout->n_stages - n_fixed;
-    for (guint i = 0; i < n_found; i++) {
-        guint d = entry->data_parallel;
-        layout->runs[i] = (PsStageRun){entry->lower, upper, entry->degree, d, entry->in_flight};
-        layout->loads[i] = entry->load;
+    guint8 enter = entry->spot.level; /* nothing enters the first stage */
+    for (guint i = 0; i < layout->n_stages; i++) {
+        const PsSpot *spot = &entry->spot;
+        layout->runs[i] = (PsStageRun){.lower = entry->lower,
+                                       .upper = upper,
+                                       .degree = entry->degree,
+                                       .data_parallel = entry->data_parallel,
+                                       .in_flight = entry->in_flight,
+                                       .devices = spot->devices,
+                                       .crossing = {enter, spot->leave, spot->level}};
+        layout->loads[i] = search->has_levels ? load_of(search, &layout->runs[i]) : entry->load;
         upper = entry->lower;
+        enter = spot->leave;
         entry = &g_array_index(front_at(search, upper, entry->rest_shape), Entry, entry->rest);
-    }
-    for (guint i = 0; i < n_fixed; i++) {
-        const PsLayout *base = search->subspace->base;
-        layout->runs[n_found + i] = base->runs[base->n_stages - n_fixed + i];
-        layout->loads[n_found + i] = base->loads[base->n_stages - n_fixed + i];
     }
     return layout;
 }
 
-static guint divisor_index(const PsCosts *costs, guint d)
-{
-    guint i = 0;
-    while (costs->divisors[i] != d) {
-        i++;
-    }
-    return i;
-}
-
-/* Puts the layout that all others are built on into its front: the fixed stages, or nothing. FALSE
- * where a fixed stage is not within the threshold or the class. */
-static gboolean begin(PsSearch *search)
+/* Puts what all others are built on into its front: the fixed stages, or nothing. A fixed stage
+ * that is not within the threshold or the class leaves the front empty. */
+static void begin(PsSearch *search)
 {
     const PsSubspace *subspace = search->subspace;
-    Entry entry = {0};
-    guint shape = 0;
+    const Entry nothing = {0};
+    g_array_append_val(front_at(search, 0, 0), nothing);
     for (guint i = 0; subspace != NULL && i < subspace->n_fixed; i++) {
-        guint stage = subspace->base->n_stages - 1 - i;
-        const PsStageRun *run = &subspace->base->runs[stage];
-        guint divisor = divisor_index(search->costs, run->data_parallel);
-        double load = (double)subspace->base->loads[stage] / run->data_parallel;
-        shape = ps_degrees_next(search->degrees, shape, search->costs->divisors, divisor);
-        if (shape == PS_NO_SHAPE || subspace->base->loads[stage] > search->caps[divisor]) {
-            return FALSE;
-        }
-        count_stage(search, &entry, run->data_parallel, search->costs->degrees[run->degree]);
-        entry.squares += load * load;
+        const PsStageRun *run = &subspace->base->runs[subspace->base->n_stages - 1 - i];
+        PsLinkSums links[PS_MOST_LEVELS];
+        PsStageSums sums = {.links = links};
+        ps_stage_sum(search->costs, ps_downset(search->downsets, run->lower),
+                     ps_downset(search->downsets, run->upper), run->degree, &sums);
+        Stage stage = {*run, &sums, run->data_parallel};
+        put_on_all(search, &stage);
     }
-    guint start = subspace != NULL ? start_downset(subspace) : 0;
-    if (entry.devices > search->most_devices[start]) {
-        return FALSE;
-    }
-    g_array_append_val(front_at(search, start, shape), entry);
-    return TRUE;
 }
 
 PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThreshold threshold,
@@ -515,10 +612,9 @@ PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThres
     apply_threshold(search, threshold);
     search->break_ties = break_ties;
     search->subspace = subspace;
-    if (!begin(search)) {
-        return NULL;
-    }
-    for (guint lower = 0; lower + 1 < search->downsets->n_downsets; lower++) {
+    begin(search);
+    guint start = subspace != NULL ? start_downset(subspace) : 0;
+    for (guint lower = start; lower + 1 < search->downsets->n_downsets; lower++) {
         if (reached(search, lower)) {
             extend_layouts(search, lower);
         }

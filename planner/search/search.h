@@ -4,10 +4,14 @@
  *
  * A partial layout matters to the stages before it only through the microbatches it wants in flight
  * (s, the sum of d; or u, see plan.h), s, and the devices used, and less of each is never worse
- * (y can only fall). So each downset keeps its
- * Pareto front of these, one for each shape of the degrees so far where these are restricted
- * to a class. Where they are not and bounds are Piper's, a stage on top of a front entry needs only
- * the least d that stays within T, since a larger one costs more of each. */
+ * (y can only fall). So each downset keeps its Pareto front of these, one for each shape of the
+ * degrees so far where these are restricted to a class. Where they are not and bounds are Piper's,
+ * a stage on top of a front entry needs only the least d that stays within T, since a larger one
+ * costs more of each.
+ *
+ * With levels (sim/plan/place.h) a layout matters by its spot as well, and the level at which edges
+ * enter its first stage is only known with the stage before. So an entry says which levels keep
+ * that stage within T, and the stage before must join it at one of them. */
 #pragma once
 
 #include "planner/search/degrees.h"
@@ -25,7 +29,8 @@ typedef struct {
     guint n_stages;
     PsStageRun *runs; /* pipeline order: the first holds the model's sources */
     gint64 *loads;    /* load·d of each */
-    guint devices, sum_data_parallel;
+    guint devices;    /* with idle ones between stages, and up to the border behind the last */
+    guint sum_data_parallel;
 } PsLayout;
 
 PsLayout *ps_layout_copy(const PsLayout *layout);

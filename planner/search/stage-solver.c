@@ -8,6 +8,7 @@ typedef struct {
     guint lower, upper;
     guint degree, in_flight;
     guint data_parallel; /* 0 where the choice does not depend on it */
+    PsCrossing crossing; /* likewise */
     /* Of the sum of the best choice's times; equal once it was solved. */
     PsBounds time;
 } Memo;
@@ -92,6 +93,8 @@ static guint64 hash_key(const Memo *key)
     guint64 hash = ((guint64)key->lower << 32 | key->upper) * 0x9e3779b97f4a7c15u;
     hash ^= ((guint64)key->in_flight << 32 | key->data_parallel << 8 | key->degree) *
             0xc2b2ae3d27d4eb4fu;
+    hash += (key->crossing.enter << 16 | key->crossing.leave << 8 | key->crossing.resync) *
+            0x9e3779b97f4a7c15u;
     hash *= 0xff51afd7ed558ccdu;
     return hash ^ hash >> 32;
 }
@@ -99,7 +102,9 @@ static guint64 hash_key(const Memo *key)
 static gboolean same_key(const Memo *a, const Memo *b)
 {
     return a->lower == b->lower && a->upper == b->upper && a->degree == b->degree &&
-           a->in_flight == b->in_flight && a->data_parallel == b->data_parallel;
+           a->in_flight == b->in_flight && a->data_parallel == b->data_parallel &&
+           a->crossing.enter == b->crossing.enter && a->crossing.leave == b->crossing.leave &&
+           a->crossing.resync == b->crossing.resync;
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
@@ -137,18 +142,19 @@ static gint64 border_extra(const PsStageSolver *solver, const PsStageRun *run, g
 {
     const PsProfile *profile = solver->costs->profile;
     const PsLayer *layer = &profile->layers[v];
-    const PsLayerCost *cost = ps_layer_cost(solver->costs, v, run->degree);
+    const PsLinkCost *links = ps_layer_cost(solver->costs, v, run->degree)->links;
+    const PsLinkCost *in = &links[run->crossing.enter], *out = &links[run->crossing.leave];
     gint64 extra = 0;
-    for (guint e = 0; cost->extra_enter != NULL && e < layer->n_incoming; e++) {
+    for (guint e = 0; in->extra_enter != NULL && e < layer->n_incoming; e++) {
         guint source = profile->edges[layer->incoming[e]].source;
         if (!ps_set_has(ps_downset(solver->downsets, run->upper), source)) {
-            extra += cost->extra_enter[i * layer->n_incoming + e];
+            extra += in->extra_enter[i * layer->n_incoming + e];
         }
     }
-    for (guint e = 0; cost->extra_leave != NULL && e < layer->n_outgoing; e++) {
+    for (guint e = 0; out->extra_leave != NULL && e < layer->n_outgoing; e++) {
         guint target = profile->edges[layer->outgoing[e]].target;
         if (ps_set_has(ps_downset(solver->downsets, run->lower), target)) {
-            extra += cost->extra_leave[i * layer->n_outgoing + e];
+            extra += out->extra_leave[i * layer->n_outgoing + e];
         }
     }
     return extra;
@@ -172,6 +178,7 @@ static gboolean in_mode(const PsLayerCost *cost, guint index, Mode mode)
 static guint add_item(PsStageSolver *solver, const PsStageRun *run, guint v, Mode mode, guint used)
 {
     const PsLayerCost *cost = ps_layer_cost(solver->costs, v, run->degree);
+    const gint64 *resync = cost->links[run->crossing.resync].extra_resync;
     PsItem *item = &solver->items[solver->n_items];
     item->choices = &solver->choices[used];
     solver->layers[solver->n_items++] = v;
@@ -180,7 +187,10 @@ static guint add_item(PsStageSolver *solver, const PsStageRun *run, guint v, Mod
         if (mode != MIXED && !in_mode(cost, i, mode)) {
             continue;
         }
-        gint64 time = tmpc->time + (run->data_parallel - 1) * tmpc->resync;
+        gint64 time = tmpc->time;
+        if (resync != NULL) {
+            time += (run->data_parallel - 1) * resync[i];
+        }
         if (!solver->costs->same_borders) {
             time += border_extra(solver, run, v, i);
         }
@@ -247,7 +257,9 @@ gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, 
 /* The part of load·d that no choice changes. */
 static gint64 common_load(const PsStageRun *run, const PsStageSums *sums)
 {
-    return sums->edges + (run->data_parallel - 1) * sums->resync;
+    const PsLinkSums *links = sums->links;
+    return links[run->crossing.enter].enter + links[run->crossing.leave].leave +
+           (run->data_parallel - 1) * links[run->crossing.resync].resync;
 }
 
 /* TRUE where no knapsack is needed: the fastest choice fits, or nothing does. */
@@ -284,6 +296,9 @@ static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStage
                 .degree = run->degree,
                 .in_flight = run->in_flight,
                 .data_parallel = solver->costs->same_resync ? 0 : run->data_parallel};
+    if (!solver->costs->same_resync || !solver->costs->same_borders) {
+        key.crossing = run->crossing;
+    }
     Memo *known = find_memo(solver, &key);
     if (known->upper == 0) {
         key.time = relax(solver, run, sums);

@@ -9,6 +9,8 @@ typedef struct {
     guint degree;       /* index into costs->degrees */
     guint data_parallel;
     guint in_flight;
+    guint devices;       /* from the end of the pipeline to its first device (place.h) */
+    PsCrossing crossing; /* the levels that it pays */
 } PsStageRun;
 
 /* Solves the TMPC choice of a stage under the memory of the costs' setting and remembers it. */

@@ -12,6 +12,7 @@ struct PsStageWalk {
     guint head, tail; /* queue[head - 1] was visited last */
     gboolean pruned;
     PsStageSums *sums; /* [n_downsets][n_degrees] */
+    PsLinkSums *links; /* theirs: [n_downsets][n_degrees][n_levels] */
 };
 
 PsStageWalk *ps_stage_walk_new(const PsCosts *costs, const PsDownsets *downsets)
@@ -21,7 +22,12 @@ PsStageWalk *ps_stage_walk_new(const PsCosts *costs, const PsDownsets *downsets)
     walk->downsets = downsets;
     walk->stamps = g_new0(guint, downsets->n_downsets);
     walk->queue = g_new(guint, downsets->n_downsets);
-    walk->sums = g_new(PsStageSums, (gsize)downsets->n_downsets * costs->n_degrees);
+    gsize n = (gsize)downsets->n_downsets * costs->n_degrees;
+    walk->sums = g_new(PsStageSums, n);
+    walk->links = g_new(PsLinkSums, n * costs->levels.n);
+    for (gsize i = 0; i < n; i++) {
+        walk->sums[i].links = &walk->links[i * costs->levels.n];
+    }
     return walk;
 }
 
@@ -33,6 +39,7 @@ void ps_stage_walk_free(PsStageWalk *walk)
     g_free(walk->stamps);
     g_free(walk->queue);
     g_free(walk->sums);
+    g_free(walk->links);
     g_free(walk);
 }
 
@@ -41,55 +48,89 @@ static PsStageSums *sums_at(PsStageWalk *walk, guint upper)
     return &walk->sums[(gsize)upper * walk->costs->n_degrees];
 }
 
-/* What the border costs change by when a layer joins the stage at the top: all its incoming edges
- * enter; its outgoing edges either leave for the lower downset or become internal. */
-static gint64 edges_delta(const PsStageWalk *walk, guint v, guint degree)
+static guint place_among(const guint *edges, guint edge)
 {
-    const PsProfile *profile = walk->costs->profile;
-    const PsLayer *layer = &profile->layers[v];
-    const PsLayerCost *cost = ps_layer_cost(walk->costs, v, degree);
-    const guint64 *lower = ps_downset(walk->downsets, walk->lower);
-    gint64 delta = cost->enter_all;
-    for (guint i = 0; i < layer->n_outgoing; i++) {
-        guint edge = layer->outgoing[i];
-        guint target = profile->edges[edge].target;
-        if (ps_set_has(lower, target)) {
-            delta += cost->leave[i];
-            continue;
-        }
-        const PsLayer *successor = &profile->layers[target];
-        guint at = 0;
-        while (successor->incoming[at] != edge) {
-            at++;
-        }
-        delta -= ps_layer_cost(walk->costs, target, degree)->enter[at];
+    guint at = 0;
+    while (edges[at] != edge) {
+        at++;
     }
-    return delta;
+    return at;
 }
 
-static void join(const PsStageWalk *walk, const PsStageSums *from, guint v, guint degree,
-                 PsStageSums *to)
+/* What the border costs change by when a layer joins the stage at the top: all its incoming edges
+ * enter; its outgoing edges either leave for the lower downset or become internal. */
+static void join_links(const PsCosts *costs, const guint64 *lower, guint v, guint degree,
+                       const PsLinkSums *from, PsLinkSums *to)
 {
-    const PsLayerCost *cost = ps_layer_cost(walk->costs, v, degree);
+    const PsProfile *profile = costs->profile;
+    const PsLayer *layer = &profile->layers[v];
+    const PsLinkCost *links = ps_layer_cost(costs, v, degree)->links;
+    for (guint l = 0; l < costs->levels.n; l++) {
+        to[l].enter = from[l].enter + links[l].enter_all;
+        to[l].leave = from[l].leave;
+        to[l].resync = from[l].resync + links[l].resync;
+    }
+    for (guint i = 0; i < layer->n_outgoing; i++) {
+        guint edge = layer->outgoing[i], target = profile->edges[edge].target;
+        if (ps_set_has(lower, target)) {
+            for (guint l = 0; l < costs->levels.n; l++) {
+                to[l].leave += links[l].leave[i];
+            }
+            continue;
+        }
+        guint at = place_among(profile->layers[target].incoming, edge);
+        const PsLinkCost *targets = ps_layer_cost(costs, target, degree)->links;
+        for (guint l = 0; l < costs->levels.n; l++) {
+            to[l].enter -= targets[l].enter[at];
+        }
+    }
+}
+
+/* The layers of the stage that v has edges to are in it already. */
+static void join(const PsCosts *costs, const guint64 *lower, const PsStageSums *from, guint v,
+                 guint degree, PsStageSums *to)
+{
+    const PsLayerCost *cost = ps_layer_cost(costs, v, degree);
+    PsLinkSums *links = to->links;
     *to = *from;
+    to->links = links;
     to->possible &= cost->n_tmpcs > 0;
     if (!to->possible) {
         return;
     }
     const PsTmpcCost *fastest = &cost->tmpcs[cost->fastest];
     to->fast_time += fastest->time;
-    to->edges += edges_delta(walk, v, degree);
-    to->resync += cost->resync;
+    join_links(costs, lower, v, degree, from->links, to->links);
     to->fast_memory_per_microbatch += fastest->memory_per_microbatch;
     to->fast_memory_fixed += fastest->memory_fixed;
     to->min_memory_per_microbatch += cost->min_memory_per_microbatch;
     to->min_memory_fixed += cost->min_memory_fixed;
 }
 
+static void clear(const PsCosts *costs, PsStageSums *sums)
+{
+    PsLinkSums *links = sums->links;
+    memset(links, 0, costs->levels.n * sizeof *links);
+    *sums = (PsStageSums){.links = links, .possible = TRUE};
+}
+
+void ps_stage_sum(const PsCosts *costs, const guint64 *lower, const guint64 *upper, guint degree,
+                  PsStageSums *sums)
+{
+    clear(costs, sums);
+    /* Indices are in topological order. */
+    for (guint v = costs->profile->n_layers; v-- > 0;) {
+        if (ps_set_has(upper, v) && !ps_set_has(lower, v)) {
+            join(costs, lower, sums, v, degree, sums);
+        }
+    }
+}
+
 /* Queues the covers of a visited set that were not reached before. */
 static void extend(PsStageWalk *walk, guint from)
 {
     const PsDownsets *downsets = walk->downsets;
+    const guint64 *lower = ps_downset(downsets, walk->lower);
     for (guint c = downsets->first_cover[from]; c < downsets->first_cover[from + 1]; c++) {
         const PsCover *cover = &downsets->covers[c];
         if (walk->stamps[cover->next] == walk->stamp) {
@@ -98,7 +139,8 @@ static void extend(PsStageWalk *walk, guint from)
         walk->stamps[cover->next] = walk->stamp;
         walk->queue[walk->tail++] = cover->next;
         for (guint t = 0; t < walk->costs->n_degrees; t++) {
-            join(walk, sums_at(walk, from) + t, cover->layer, t, sums_at(walk, cover->next) + t);
+            join(walk->costs, lower, sums_at(walk, from) + t, cover->layer, t,
+                 sums_at(walk, cover->next) + t);
         }
     }
 }
@@ -108,10 +150,8 @@ void ps_stage_walk_begin(PsStageWalk *walk, guint lower)
     walk->lower = lower;
     walk->stamp++;
     walk->head = walk->tail = 0;
-    PsStageSums *none = sums_at(walk, lower);
-    memset(none, 0, walk->costs->n_degrees * sizeof *none);
     for (guint t = 0; t < walk->costs->n_degrees; t++) {
-        none[t].possible = TRUE;
+        clear(walk->costs, sums_at(walk, lower) + t);
     }
     extend(walk, lower);
     walk->pruned = TRUE; /* nothing visited yet */

@@ -8,12 +8,18 @@
 #include "planner/search/costs.h"
 #include "planner/search/downsets.h"
 
+/* What a stage sends over the links of one level if it sends it there, without the TMPCs' extras.
+ */
+typedef struct {
+    gint64 enter, leave; /* border transfers */
+    gint64 resync;       /* grows load·d by this for each (d-1) */
+} PsLinkSums;
+
 /* Sums over a stage for one tensor-parallel degree, in quanta. */
 typedef struct {
+    PsLinkSums *links; /* [n_levels]; the innermost is the fastest */
     gboolean possible; /* every layer can run at this degree */
     gint64 fast_time;  /* sum of the fastest TMPCs' p */
-    gint64 edges;      /* border transfers, without the TMPCs' extras */
-    gint64 resync;     /* grows load·d by this for each (d-1), without extras */
     gint64 fast_memory_per_microbatch, fast_memory_fixed; /* of the fastest TMPCs */
     gint64 min_memory_per_microbatch, min_memory_fixed;   /* lower bounds of any choice */
 } PsStageSums;
@@ -30,3 +36,7 @@ void ps_stage_walk_begin(PsStageWalk *walk, guint lower);
 gboolean ps_stage_walk_next(PsStageWalk *walk, guint *upper, const PsStageSums **sums);
 /* Does not extend the stage just visited; larger ones may still be reached by another road. */
 void ps_stage_walk_prune(PsStageWalk *walk);
+
+/* The same sums for one stage by itself; sums->links is the caller's, [n_levels]. */
+void ps_stage_sum(const PsCosts *costs, const guint64 *lower, const guint64 *upper, guint degree,
+                  PsStageSums *sums);

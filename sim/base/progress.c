@@ -19,7 +19,7 @@ PsProgress *ps_progress_new(const char *label, guint64 total)
     PsProgress *progress = g_new0(PsProgress, 1);
     g_mutex_init(&progress->mutex);
     progress->label = g_strdup(label);
-    progress->total = MAX(total, 1);
+    progress->total = total;
     progress->started_us = progress->drawn_us = g_get_monotonic_time();
     progress->visible = isatty(STDERR_FILENO);
     return progress;
@@ -27,6 +27,11 @@ PsProgress *ps_progress_new(const char *label, guint64 total)
 
 static void draw(const PsProgress *progress)
 {
+    if (progress->total == 0) {
+        fprintf(stderr, "\r\033[K%s: %" G_GUINT64_FORMAT, progress->label, progress->done);
+        fflush(stderr);
+        return;
+    }
     static const char full[BAR_CELLS + 1] = "##############################";
     double share = MIN(1.0, (double)progress->done / (double)progress->total);
     double elapsed_s = (double)(progress->drawn_us - progress->started_us) / G_USEC_PER_SEC;
@@ -53,6 +58,9 @@ void ps_progress_step(PsProgress *progress, guint64 amount)
 
 void ps_progress_free(PsProgress *progress)
 {
+    if (progress == NULL) {
+        return;
+    }
     if (progress->visible) {
         fputs("\r\033[K", stderr);
     }

@@ -6,6 +6,7 @@
 
 typedef struct PsProgress PsProgress;
 
+/* total 0: nobody knows; the amount is shown instead of a bar. */
 PsProgress *ps_progress_new(const char *label, guint64 total);
 void ps_progress_step(PsProgress *progress, guint64 amount); /* progress may be NULL */
 void ps_progress_free(PsProgress *progress);

@@ -45,8 +45,10 @@ PsProfile *ps_setting_load_profile(const PsSettingOptions *options, const char *
 
 PsSetting ps_setting_of_profile(const PsProfile *profile)
 {
-    return (PsSetting){profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                       profile->microbatches, PS_IN_FLIGHT_PIPER};
+    return (PsSetting){.devices = profile->devices,
+                       .memory_bytes = profile->memory_bytes,
+                       .bandwidth_bytes_per_s = profile->bandwidth_bytes_per_s,
+                       .microbatches = profile->microbatches};
 }
 
 static gboolean apply_count(const char *option, const char *text, guint *count, GError **error)
@@ -98,21 +100,59 @@ static gboolean apply_in_flight(const char *text, PsSetting *setting, GError **e
     return text == NULL;
 }
 
+/* A level outside that is faster than one inside serves those inside as well. */
+static gboolean take_levels(const PsTopology *topology, PsLevels *levels, GError **error)
+{
+    if (topology->n_levels > PS_MOST_LEVELS) {
+        ps_error(error, PS_ERROR_USAGE, "topology %s has %u levels (expected at most %d)",
+                 topology->name, topology->n_levels, PS_MOST_LEVELS);
+        return FALSE;
+    }
+    double fastest_bytes_per_s = 0;
+    for (guint i = topology->n_levels; i-- > 0;) {
+        const PsTopologyLevel *level = &topology->levels[i];
+        fastest_bytes_per_s = MAX(fastest_bytes_per_s, level->bandwidth_bytes_per_s);
+        levels->level[i] = (PsLevel){level->size, fastest_bytes_per_s};
+    }
+    levels->n = topology->n_levels;
+    return TRUE;
+}
+
 static gboolean apply_topology(const char *text, PsSetting *setting, GError **error)
 {
     if (text == NULL) {
         return TRUE;
     }
     g_autoptr(PsTopology) topology = ps_topology_load(text, error);
-    const PsTopologyLevel *level =
-        topology != NULL ? ps_topology_span_level(topology, setting->devices, error) : NULL;
-    if (level == NULL) {
+    if (topology == NULL || ps_topology_span_level(topology, setting->devices, error) == NULL ||
+        !take_levels(topology, &setting->levels, error)) {
         return FALSE;
     }
     if (topology->accelerator.memory_bytes > 0) { /* a list of links does not say */
         setting->memory_bytes = topology->accelerator.memory_bytes;
     }
-    setting->bandwidth_bytes_per_s = level->bandwidth_bytes_per_s;
+    return TRUE;
+}
+
+static gboolean apply_bandwidth(const char *text, PsSetting *setting, GError **error)
+{
+    if (text != NULL) {
+        setting->levels.n = 0;
+        return apply_quantity("bandwidth", PS_BYTES_PER_S, text, &setting->bandwidth_bytes_per_s,
+                              error);
+    }
+    const PsLevels *levels = &setting->levels;
+    if (levels->n == 0) {
+        return TRUE;
+    }
+    if (setting->devices > levels->level[levels->n - 1].size) {
+        ps_error(error, PS_ERROR_USAGE,
+                 "--devices: %u are more than the plan's levels hold (expected at most %u, or a "
+                 "--topology)",
+                 setting->devices, levels->level[levels->n - 1].size);
+        return FALSE;
+    }
+    ps_setting_use_devices(setting, setting->devices);
     return TRUE;
 }
 
@@ -123,6 +163,5 @@ gboolean ps_setting_apply(const PsSettingOptions *options, PsSetting *setting, G
            apply_in_flight(options->in_flight, setting, error) &&
            apply_topology(options->topology, setting, error) &&
            apply_quantity("memory", PS_BYTES, options->memory, &setting->memory_bytes, error) &&
-           apply_quantity("bandwidth", PS_BYTES_PER_S, options->bandwidth,
-                          &setting->bandwidth_bytes_per_s, error);
+           apply_bandwidth(options->bandwidth, setting, error);
 }

@@ -19,9 +19,9 @@ PsProfile *ps_setting_load_profile(const PsSettingOptions *options, const char *
                                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Applies the options to `setting`, which holds the defaults (a profile's or a plan's). An option
- * beats the topology, which beats the default. Of a topology the flat network model takes the
- * accelerator's memory (a list of links has none) and the bandwidth of the innermost level that
- * spans all devices. */
+ * beats the topology, which beats the default. Of a topology the setting takes the accelerator's
+ * memory (a list of links has none) and the levels; where one level holds all devices, and where
+ * --bandwidth is given, it is flat. Levels must hold all devices (USAGE). */
 gboolean ps_setting_apply(const PsSettingOptions *options, PsSetting *setting,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -52,12 +52,22 @@ gboolean ps_simulator_cancel(PsSimulator *simulator, PsEventHandle handle)
     return ps_event_queue_cancel(simulator->queue, handle);
 }
 
-void ps_simulator_run(PsSimulator *simulator)
+gboolean ps_simulator_run_some(PsSimulator *simulator, guint most)
 {
     PsEvent event;
-    while (ps_event_queue_pop(simulator->queue, &event)) {
+    for (guint i = 0; i < most; i++) {
+        if (!ps_event_queue_pop(simulator->queue, &event)) {
+            return FALSE;
+        }
         simulator->now_ps = event.time_ps;
         const Handler *handler = &g_array_index(simulator->handlers, Handler, event.handler);
         handler->func(handler->owner, event.data);
+    }
+    return TRUE;
+}
+
+void ps_simulator_run(PsSimulator *simulator)
+{
+    while (ps_simulator_run_some(simulator, G_MAXUINT)) {
     }
 }

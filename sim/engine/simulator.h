@@ -30,3 +30,5 @@ gboolean ps_simulator_cancel(PsSimulator *simulator, PsEventHandle handle);
 
 /* Handles events until none is left. */
 void ps_simulator_run(PsSimulator *simulator);
+/* Handles at most so many; FALSE where none was left. */
+gboolean ps_simulator_run_some(PsSimulator *simulator, guint most);

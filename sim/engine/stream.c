@@ -174,6 +174,16 @@ void ps_streams_claim(PsStreams *streams, PsActivity activity, guint stream, gin
     }
 }
 
+gboolean ps_streams_first(const PsStreams *streams, guint stream, PsActivity *activity)
+{
+    guint32 first = streams->streams[stream].first;
+    if (first == NONE) {
+        return FALSE;
+    }
+    *activity = claim_at(streams, first)->activity;
+    return TRUE;
+}
+
 gboolean ps_streams_running(const PsStreams *streams, guint stream, PsActivity *activity,
                             gint64 *start_ps)
 {

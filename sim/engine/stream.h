@@ -40,6 +40,9 @@ void ps_streams_claim(PsStreams *streams, PsActivity activity, guint stream, gin
 /* Ends the activity, which has started and whose claims are PS_UNTIL_ENDED, now. */
 void ps_streams_end(PsStreams *streams, PsActivity activity);
 
+/* The activity that occupies the stream, or that it waits with; FALSE where it has none to do. */
+gboolean ps_streams_first(const PsStreams *streams, guint stream, PsActivity *activity);
+
 /* The activity that occupies the stream and since when; FALSE where none does. */
 gboolean ps_streams_running(const PsStreams *streams, guint stream, PsActivity *activity,
                             gint64 *start_ps);

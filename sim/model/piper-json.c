@@ -7,6 +7,7 @@
 #include "sim/base/log.h"
 #include "sim/base/units.h"
 #include "sim/model/importer.h"
+#include "sim/model/piper-collectives.h"
 #include "sim/model/split.h"
 
 /* Beyond these a number is a slip; within them no sum or quotient overflows. */
@@ -268,7 +269,7 @@ static void read_times(Loader *loader, PsTmpc *tmpc)
     tmpc->recomputes = tmpc->recompute_s > 0 || id_says_recompute(tmpc->id);
 }
 
-static void read_tmpc(Loader *loader, const PsLayer *layer, PsTmpc *tmpc)
+static void read_tmpc(Loader *loader, const PsLayer *layer, guint degree, PsTmpc *tmpc)
 {
     static const char *const keys[] = {"id",
                                        "timePerSample",
@@ -286,16 +287,14 @@ static void read_tmpc(Loader *loader, const PsLayer *layer, PsTmpc *tmpc)
     PsJsonReader *reader = loader->reader;
     const PsProfile *profile = loader->profile;
     ps_json_expect_keys(reader, keys);
-    if (ps_json_has(reader, "collectives")) {
-        ps_json_fail(reader, "collectives",
-                     "is not supported yet (expected the time of collectives "
-                     "inside timePerSample)");
-    }
     tmpc->id = read_name(reader, "id");
     if (*tmpc->id == '\0') {
         ps_json_fail(reader, "id", "is empty (expected a name)");
     }
     read_times(loader, tmpc);
+    if (ps_json_has(reader, "collectives")) {
+        ps_piper_read_collectives(reader, profile->time_unit_s, degree, tmpc);
+    }
     tmpc->weight_bytes = ps_json_double(reader, "parameterSize", 0, MAX_BYTES);
     tmpc->memory_per_microbatch_bytes = ps_json_double(reader, "memoryUsageA", 0, MAX_BYTES);
     tmpc->memory_fixed_bytes = ps_json_double(reader, "memoryUsageB", 0, MAX_BYTES);
@@ -329,7 +328,7 @@ static void read_set(Loader *loader, const PsLayer *layer, PsTmpcSet *set)
     }
     for (guint i = 0; i < set->n_tmpcs && !ps_json_failed(reader); i++) {
         ps_json_enter_index(reader, i);
-        read_tmpc(loader, layer, &set->tmpcs[i]);
+        read_tmpc(loader, layer, set->degree, &set->tmpcs[i]);
         refuse_doubled_id(reader, set, i);
         ps_json_leave(reader);
     }
@@ -338,6 +337,10 @@ static void read_set(Loader *loader, const PsLayer *layer, PsTmpcSet *set)
     }
     guint faulty = 0;
     g_autofree char *fault = ps_split_times(set, &faulty);
+    for (guint i = 0; fault == NULL && i < set->n_tmpcs; i++) {
+        fault = ps_piper_collectives_fault(&set->tmpcs[i]);
+        faulty = i;
+    }
     if (fault != NULL) {
         ps_json_enter_index(reader, faulty);
         ps_json_fail(reader, NULL, "%s", fault);

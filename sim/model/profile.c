@@ -6,6 +6,7 @@ static void clear_set(PsTmpcSet *set)
         g_free(set->tmpcs[i].id);
         g_free(set->tmpcs[i].sync_forward_bytes);
         g_free(set->tmpcs[i].sync_backward_bytes);
+        g_free(set->tmpcs[i].collectives);
     }
     g_free(set->tmpcs);
 }

@@ -9,6 +9,22 @@
 
 #include <glib.h>
 
+/* The parts of a layer's time. */
+typedef enum { PS_PASS_FORWARD, PS_PASS_BACKWARD, PS_PASS_RECOMPUTE, PS_N_PASSES } PsPass;
+extern const char *const ps_pass_names[PS_N_PASSES + 1];
+
+/* Collectives among the devices that run a layer together. */
+typedef struct {
+    PsPass pass;
+    const char *kind; /* one of ps_tmpc_collective_kinds */
+    double bytes;     /* of one rank's buffer, the larger one of input and output */
+    double time_s;    /* of each, part of the pass's time */
+    guint count;      /* one after another */
+} PsTmpcCollective;
+
+/* "all-reduce", ..., NULL-terminated. */
+extern const char *const ps_tmpc_collective_kinds[];
+
 /* One way to run a layer on `degree` devices. */
 typedef struct {
     char *id;            /* "vanilla", "activation recomp": as in the file */
@@ -26,6 +42,8 @@ typedef struct {
     double workspace_bytes;             /* part of b that only lives from recompute to backward */
     double *sync_forward_bytes;         /* c_fw, [n_incoming], in the order of layer->incoming */
     double *sync_backward_bytes;        /* c_bw, [n_outgoing], in the order of layer->outgoing */
+    guint n_collectives; /* as the file says; 0 where it does not, whatever there are */
+    PsTmpcCollective *collectives;
 } PsTmpc;
 
 typedef struct {

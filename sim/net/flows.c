@@ -12,13 +12,20 @@
 #define REBASE_BYTES 1073741824.0
 
 typedef struct {
-    PsFlowSpec spec; /* loads: own copy, while the latency lasts */
+    PsFlowSpec spec; /* loads: own copy */
     guint64 sequence;
     double end_bytes; /* the flow ends when its bottleneck has moved this much */
     guint place;      /* in the bottleneck's heap */
     guint fair;       /* its number there */
     guint next_free;
 } Flow;
+
+/* What a link has been used for. */
+typedef struct {
+    guint n_flows, peak_flows;
+    gint64 since_ps; /* where it has flows */
+    gint64 busy_ps;  /* up to then */
+} Usage;
 
 /* The flows whose bottleneck a link is. */
 typedef struct {
@@ -36,6 +43,7 @@ struct PsFlows {
     guint begin_handler, end_handler, settle_handler;
     GArray *flows;   /* Flow */
     GArray *groups;  /* Group, by link */
+    Usage *usages;   /* by link, of those that were given */
     GArray *by_fair; /* guint: flow of a number in `fair` */
     guint free_flow; /* G_MAXUINT: none */
     guint64 sequence;
@@ -226,14 +234,38 @@ static void settle(gpointer owner, guint64 data)
     ps_fair_update(flows->fair);
 }
 
+/* A flow that loads a link twice counts as two. */
+static void count_flow(PsFlows *flows, guint link, gboolean begins)
+{
+    Usage *usage = &flows->usages[link];
+    gint64 now_ps = ps_simulator_now(flows->simulator);
+    if (!begins) {
+        usage->n_flows--;
+        usage->busy_ps += usage->n_flows == 0 ? now_ps - usage->since_ps : 0;
+        return;
+    }
+    usage->since_ps = usage->n_flows == 0 ? now_ps : usage->since_ps;
+    usage->n_flows++;
+    usage->peak_flows = MAX(usage->peak_flows, usage->n_flows);
+}
+
+gint64 ps_flows_busy_ps(const PsFlows *flows, guint link, guint *peak_flows)
+{
+    const Usage *usage = &flows->usages[link];
+    *peak_flows = usage->peak_flows;
+    return usage->busy_ps +
+           (usage->n_flows > 0 ? ps_simulator_now(flows->simulator) - usage->since_ps : 0);
+}
+
 static void begin_flow(gpointer owner, guint64 data)
 {
     PsFlows *flows = owner;
     Flow *flow = flow_at(flows, (guint)data);
     const PsFlowSpec *spec = &flow->spec;
     flow->fair = ps_fair_add(flows->fair, spec->loads, spec->n_loads, spec->most_bytes_per_s);
-    g_free((gpointer)spec->loads);
-    flow->spec.loads = NULL;
+    for (guint i = 0; i < spec->n_loads; i++) {
+        count_flow(flows, spec->loads[i].link, TRUE);
+    }
     if (flow->fair >= flows->by_fair->len) {
         g_array_set_size(flows->by_fair, flow->fair + 1);
     }
@@ -246,6 +278,11 @@ static void end_flow(PsFlows *flows, guint number)
     Flow *flow = flow_at(flows, number);
     PsFlowSpec spec = flow->spec;
     ps_fair_remove(flows->fair, flow->fair);
+    for (guint i = 0; i < spec.n_loads; i++) {
+        count_flow(flows, spec.loads[i].link, FALSE);
+    }
+    g_free((gpointer)spec.loads);
+    flow->spec.loads = NULL;
     flow->next_free = flows->free_flow;
     flows->free_flow = number;
     spec.ended(spec.owner, spec.data);
@@ -282,6 +319,7 @@ PsFlows *ps_flows_new(PsSimulator *simulator, const double *capacities_bytes_per
     flows->settle_handler = ps_simulator_add_handler(simulator, settle, flows);
     flows->flows = g_array_new(FALSE, FALSE, sizeof(Flow));
     flows->groups = g_array_new(FALSE, TRUE, sizeof(Group));
+    flows->usages = g_new0(Usage, MAX(n_links, 1));
     flows->by_fair = g_array_new(FALSE, FALSE, sizeof(guint));
     flows->free_flow = G_MAXUINT;
     return flows;
@@ -299,6 +337,7 @@ void ps_flows_free(PsFlows *flows)
         g_clear_pointer(&group_at(flows, i)->heap, g_array_unref);
     }
     ps_fair_free(flows->fair);
+    g_free(flows->usages);
     g_array_unref(flows->flows);
     g_array_unref(flows->groups);
     g_array_unref(flows->by_fair);

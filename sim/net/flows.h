@@ -38,6 +38,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsFlows, ps_flows_free)
  * end within the simulator's clock: ps_flows_fit says so. */
 void ps_flows_start(PsFlows *flows, const PsFlowSpec *spec);
 
+/* How long so far a link has had at least one flow, and the most at one time. */
+gint64 ps_flows_busy_ps(const PsFlows *flows, guint link, guint *peak_flows);
+
 /* Whether flows of this sum of bytes over links of at least this capacity end within the clock. At
  * any time some link is full, so that they take no longer than one after another over the slowest
  * link; other_s is for their latest start and their latencies. */

@@ -14,7 +14,7 @@ typedef struct {
     guint n_choices;
     gint64 *choice_nodes; /* which layer each choice is for */
     char **choice_names;  /* the TMPC's id */
-    gint64 in_flight;
+    gint64 first_device, in_flight;
     double compute_s, edge_s, resync_s, tps_s, memory_bytes;
 } PsPlanFileStage;
 

@@ -16,9 +16,9 @@ typedef struct {
     const char *data_parallel, *tensor_parallel, *choices;
 } Form;
 
-static const char *const our_keys[] = {
-    "nodes",  "data_parallel", "tensor_parallel", "tmpc",         "in_flight", "compute_s",
-    "edge_s", "resync_s",      "tps_s",           "memory_bytes", NULL};
+static const char *const our_keys[] = {"nodes",        "data_parallel", "tensor_parallel", "tmpc",
+                                       "first_device", "in_flight",     "compute_s",       "edge_s",
+                                       "resync_s",     "tps_s",         "memory_bytes",    NULL};
 static const char *const piper_keys[] = {"nodes", "dataParallelDegree", "tensorParallelDegree",
                                          "TMPCids", NULL};
 static const Form our_form = {our_keys, "data_parallel", "tensor_parallel", "tmpc"};
@@ -114,6 +114,10 @@ static void read_stage(PsJsonReader *reader, const Form *form, PsPlanFileStage *
     if (ps_json_has(reader, form->choices)) {
         read_choices(reader, form->choices, stage);
     }
+    stage->first_device = PS_NOT_RECORDED;
+    if (ps_json_has(reader, "first_device")) {
+        stage->first_device = ps_json_int(reader, "first_device", 0, MAX_DEGREE);
+    }
     stage->in_flight = optional_int(reader, "in_flight");
     stage->compute_s = optional_double(reader, "compute_s");
     stage->edge_s = optional_double(reader, "edge_s");
@@ -207,10 +211,52 @@ PsInFlight ps_in_flight_read(PsJsonReader *reader, const char *key)
     return PS_IN_FLIGHT_PIPER;
 }
 
+static void read_placement(PsJsonReader *reader)
+{
+    const char *only = ps_placement_names[PS_PLACE_TENSOR_DATA_PIPELINE];
+    const char *text = ps_json_string(reader, "placement");
+    if (!ps_json_has(reader, "levels")) {
+        ps_json_fail(reader, "placement",
+                     "means nothing without levels (expected both or neither)");
+    } else if (!g_str_equal(text, only)) {
+        ps_json_fail(reader, "placement", "is \"%s\" (expected %s: plans know no other)", text,
+                     only);
+    }
+}
+
+void ps_setting_read_levels(PsJsonReader *reader, PsSetting *setting)
+{
+    if (ps_json_has(reader, "placement")) {
+        read_placement(reader);
+    }
+    if (!ps_json_has(reader, "levels")) {
+        return;
+    }
+    setting->levels = ps_levels_read(reader, "levels");
+    if (ps_json_failed(reader)) {
+        return;
+    }
+    const PsLevel *last = &setting->levels.level[setting->levels.n - 1];
+    if (setting->devices <= last[-1].size || setting->devices > last->size) {
+        ps_json_fail(reader, "devices", "is %u, which the levels do not fit (expected %u to %u)",
+                     setting->devices, last[-1].size + 1, last->size);
+    }
+    if (setting->bandwidth_bytes_per_s != last->bandwidth_bytes_per_s) {
+        ps_json_fail(reader, "bandwidth_bytes_per_s",
+                     "is not that of the last level (expected %.17g)", last->bandwidth_bytes_per_s);
+    }
+}
+
 static void read_settings(PsJsonReader *reader, PsPlanFile *file)
 {
-    static const char *const keys[] = {"devices",      "memory_bytes", "bandwidth_bytes_per_s",
-                                       "microbatches", "in_flight",    NULL};
+    static const char *const keys[] = {"devices",
+                                       "memory_bytes",
+                                       "bandwidth_bytes_per_s",
+                                       "microbatches",
+                                       "in_flight",
+                                       "placement",
+                                       "levels",
+                                       NULL};
     file->has_setting = enter_optional(reader, "settings", keys);
     if (file->has_setting) {
         PsSetting *setting = &file->setting;
@@ -219,6 +265,7 @@ static void read_settings(PsJsonReader *reader, PsPlanFile *file)
         setting->bandwidth_bytes_per_s = ps_json_double(reader, "bandwidth_bytes_per_s", 1, 1e18);
         setting->microbatches = (guint)ps_json_int(reader, "microbatches", 1, MAX_MICROBATCHES);
         setting->in_flight = ps_in_flight_read(reader, "in_flight");
+        ps_setting_read_levels(reader, setting);
         ps_json_leave(reader);
     }
 }

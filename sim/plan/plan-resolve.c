@@ -302,9 +302,39 @@ static gboolean check_estimate(const Resolver *resolver, const PsPlan *plan, GEr
 
 static PsSetting setting_of(const PsPlanFile *file, const PsProfile *profile)
 {
-    PsSetting own = {profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
-                     profile->microbatches, PS_IN_FLIGHT_PIPER};
+    PsSetting own = {.devices = profile->devices,
+                     .memory_bytes = profile->memory_bytes,
+                     .bandwidth_bytes_per_s = profile->bandwidth_bytes_per_s,
+                     .microbatches = profile->microbatches};
     return file->has_setting ? file->setting : own;
+}
+
+/* The stages' places: from the file, where it says them all. */
+static gboolean resolve_places(const Resolver *resolver, PsPlan *plan, GError **error)
+{
+    gboolean flat = ps_setting_is_flat(&plan->setting);
+    const PsPlanFileStage *written = resolver->file->stages;
+    for (guint s = 0; s < plan->n_stages; s++) {
+        gboolean said = written[s].first_device != PS_NOT_RECORDED;
+        if (said && flat) {
+            return refuse(resolver, error,
+                          "$.stages[%u].first_device: means nothing without levels (expected "
+                          "$.settings.levels, or no first_device)",
+                          s);
+        }
+        if (said != (written[0].first_device != PS_NOT_RECORDED)) {
+            return refuse(
+                resolver, error,
+                "$.stages[%u]: %s first_device, unlike the stages before (expected all or "
+                "none to say it)",
+                s, said ? "says its" : "does not say its");
+        }
+        plan->stages[s].first_device = said ? (guint)written[s].first_device : 0;
+    }
+    if (!flat && written[0].first_device == PS_NOT_RECORDED) {
+        ps_plan_place(plan, resolver->profile);
+    }
+    return TRUE;
 }
 
 PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile, GError **error)
@@ -320,7 +350,7 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile, G
     plan->optimal = file->optimal;
     plan->gap = file->gap;
     if (!check_origin(&resolver, error) || !resolve_stages(&resolver, plan, error) ||
-        !check_estimate(&resolver, plan, error)) {
+        !resolve_places(&resolver, plan, error) || !check_estimate(&resolver, plan, error)) {
         return NULL;
     }
     return g_steal_pointer(&plan);

@@ -1,7 +1,7 @@
 #include "sim/plan/plan.h"
 
 static void write_stage(const PsStage *stage, const PsProfile *profile,
-                        const PsStageEstimate *estimate, PsJsonWriter *writer)
+                        const PsStageEstimate *estimate, gboolean flat, PsJsonWriter *writer)
 {
     ps_json_begin_object(writer, NULL);
     ps_json_begin_array(writer, "nodes");
@@ -18,6 +18,9 @@ static void write_stage(const PsStage *stage, const PsProfile *profile,
         ps_json_put_string(writer, id, ps_stage_tmpc(stage, profile, i)->id);
     }
     ps_json_end_object(writer);
+    if (!flat) {
+        ps_json_put_int(writer, "first_device", stage->first_device);
+    }
     ps_json_put_int(writer, "in_flight", estimate->in_flight);
     ps_json_put_double(writer, "compute_s", estimate->compute_s);
     ps_json_put_double(writer, "edge_s", estimate->edge_s);
@@ -59,7 +62,17 @@ static void write_settings(const PsSetting *setting, PsJsonWriter *writer)
     ps_json_put_double(writer, "bandwidth_bytes_per_s", setting->bandwidth_bytes_per_s);
     ps_json_put_int(writer, "microbatches", setting->microbatches);
     ps_json_put_string(writer, "in_flight", ps_in_flight_names[setting->in_flight]);
+    ps_setting_write_levels(setting, writer);
     ps_json_end_object(writer);
+}
+
+void ps_setting_write_levels(const PsSetting *setting, PsJsonWriter *writer)
+{
+    if (!ps_setting_is_flat(setting)) {
+        PsLevels levels = ps_setting_levels(setting);
+        ps_json_put_string(writer, "placement", ps_placement_names[PS_PLACE_TENSOR_DATA_PIPELINE]);
+        ps_levels_write(&levels, "levels", writer);
+    }
 }
 
 void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const char *profile_path,
@@ -69,7 +82,8 @@ void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const c
     write_estimate(plan, estimate, writer);
     ps_json_begin_array(writer, "stages");
     for (guint i = 0; i < plan->n_stages; i++) {
-        write_stage(&plan->stages[i], profile, &estimate->stages[i], writer);
+        write_stage(&plan->stages[i], profile, &estimate->stages[i],
+                    ps_setting_is_flat(&plan->setting), writer);
     }
     ps_json_end_array(writer);
     write_profile(profile, profile_path, writer);

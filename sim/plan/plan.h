@@ -6,6 +6,7 @@
 #include <glib.h>
 #include "sim/base/json.h"
 #include "sim/model/profile.h"
+#include "sim/plan/place.h"
 
 typedef struct {
     guint n_layers;
@@ -13,6 +14,7 @@ typedef struct {
     guint *tmpcs;          /* [n_layers]: index into ps_layer_set(layer, tensor_parallel)->tmpcs */
     guint data_parallel;   /* d */
     guint tensor_parallel; /* t */
+    guint first_device;    /* of its d·t; means nothing where the setting is flat */
 } PsStage;
 
 /* How many microbatches a replica may have between forward and backward. With u = y·d of the stage
@@ -26,14 +28,25 @@ typedef enum { PS_IN_FLIGHT_PIPER, PS_IN_FLIGHT_SUFFICIENT, PS_N_IN_FLIGHT } PsI
 
 extern const char *const ps_in_flight_names[PS_N_IN_FLIGHT + 1]; /* "piper", "sufficient" */
 
-/* What the costs depend on beside the profile. */
+/* What the costs depend on beside the profile. Flat: every device has bandwidth B to every other,
+ * and it does not matter where stages lie. With levels it is that of the level crossed, and stages
+ * lie as place.h says: placed tensor, data, pipeline. */
 typedef struct {
     guint devices;                /* K */
     double memory_bytes;          /* M */
-    double bandwidth_bytes_per_s; /* B */
+    double bandwidth_bytes_per_s; /* B; with levels that of the innermost that holds K devices */
     guint microbatches;           /* N */
     PsInFlight in_flight;
+    PsLevels levels; /* n = 0: flat */
 } PsSetting;
+
+/* The levels in force: of those given, up to the innermost that holds all devices; one with
+ * bandwidth B where the setting is flat, or one of them holds all devices by itself. */
+PsLevels ps_setting_levels(const PsSetting *setting);
+gboolean ps_setting_is_flat(const PsSetting *setting); /* one level is in force */
+
+/* Another number of devices, and with levels the bandwidth that goes with it. */
+void ps_setting_use_devices(PsSetting *setting, guint devices);
 
 typedef struct {
     guint n_stages;
@@ -71,6 +84,31 @@ PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile);
 void ps_estimate_free(PsEstimate *estimate);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsEstimate, ps_estimate_free)
 
+/* The levels that each stage pays, [n_stages], by its first_device. Where a border is missing, that
+ * of the stage itself. */
+void ps_plan_crossings(const PsPlan *plan, PsCrossing *crossings);
+
+/* The load of a stage, tps_s of its estimate, if it paid these levels. */
+double ps_stage_load_s(const PsPlan *plan, const PsProfile *profile, guint stage,
+                       PsCrossing crossing);
+
+/* Fills in first_device, by the least largest load (ps_place). Stages that cannot be placed by the
+ * rules are put side by side (FALSE), and ps_plan_verify says which rule that breaks. */
+gboolean ps_plan_place(PsPlan *plan, const PsProfile *profile);
+/* The same by loads of the caller's. */
+gboolean ps_plan_place_by(PsPlan *plan, PsStageLoad load, gpointer user_data);
+
+/* The fewest devices on which the stages can be placed under the setting's levels, or 0 where the
+ * whole cluster is too small. */
+guint ps_plan_least_devices(const PsPlan *plan, const PsSetting *setting);
+
+/* Gives the plan another setting; where other levels are in force then, its stages are placed anew.
+ */
+void ps_plan_change_setting(PsPlan *plan, const PsProfile *profile, const PsSetting *setting);
+
+/* The devices from the first one that the plan uses to the border behind its last stage. */
+guint64 ps_plan_span(const PsPlan *plan);
+
 /* The TMPC that the stage has chosen for its index-th layer. */
 const PsTmpc *ps_stage_tmpc(const PsStage *stage, const PsProfile *profile, guint index);
 
@@ -86,10 +124,14 @@ gboolean ps_plan_is_nested(const PsPlan *plan);
 /* Whether a run is sure to reach the estimate: nested, or with sufficient in-flight bounds. */
 gboolean ps_plan_is_replayable(const PsPlan *plan);
 
+/* Whether the stages lie as place.h says; the error (INPUT) names the stage. A flat setting has no
+ * such rules. */
+gboolean ps_plan_verify_places(const PsPlan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Legal: stages partition the layers, no edge runs from a later to an earlier stage (which makes
  * stages contiguous: no path leaves one and comes back), d divides N, sum d <= min(N, K),
- * sum d*t <= K, TMPCs exist, memory <= M. The error (INPUT) names stage and layer. The memory rule
- * is left out where enforce_memory is FALSE. */
+ * sum d*t <= K, TMPCs exist, memory <= M; with levels stages lie as place.h says. The error (INPUT)
+ * names stage and layer. The memory rule is left out where enforce_memory is FALSE. */
 gboolean ps_plan_verify(const PsPlan *plan, const PsProfile *profile, gboolean enforce_memory,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -118,7 +160,8 @@ const char *ps_plan_file_sha256(const PsPlanFile *file);
  * the file has none. Layers that are doubled, missing or unknown, TMPCs that do not exist, a
  * profile with another SHA-256 or time unit than recorded, and recorded figures that are not those
  * of ps_plan_estimate (to 1e-9) are refused, naming file and JSON path. Says nothing on degrees and
- * memory: see ps_plan_verify. */
+ * memory: see ps_plan_verify. With levels every stage says its first device, or none does: then
+ * they are placed here. */
 PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -128,14 +171,22 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile,
  *     "estimate": {"tps_s", "devices_used", "sum_d", "optimal", "gap" (where
  *                  known and not optimal), "nested", "bottleneck_stage"}
  *     "stages": [{"nodes": [layer ids], "data_parallel", "tensor_parallel",
- *                 "tmpc": {"layer id": "TMPC id"}, "in_flight", "compute_s", "edge_s", "resync_s",
- *                 "tps_s", "memory_bytes"}], in pipeline order
+ *                 "tmpc": {"layer id": "TMPC id"}, "first_device" (with levels), "in_flight",
+ *                 "compute_s", "edge_s", "resync_s", "tps_s", "memory_bytes"}], in pipeline order
  *     "profile": {"path", "sha256", "time_unit_s"}
  *     "settings": {"devices", "memory_bytes", "bandwidth_bytes_per_s", "microbatches",
- *                  "in_flight": "piper" (also where it is left out) or "sufficient"} */
+ *                  "in_flight": "piper" (also where it is left out) or "sufficient",
+ *                  and where it is not flat "placement": "tensor,data,pipeline" and
+ *                  "levels": [{"size", "bandwidth_bytes_per_s"}], those in force} */
 void ps_plan_write_members(const PsPlan *plan, const PsProfile *profile, const char *profile_path,
                            const PsEstimate *estimate, PsJsonWriter *writer);
 
 /* The rule of this name at the reader's member `key`; Piper's where there is none. Other names are
  * refused. */
 PsInFlight ps_in_flight_read(PsJsonReader *reader, const char *key);
+
+/* The members "placement" and "levels" of the current object, which a flat setting does not have.
+ * The reader comes after the setting's other members and refuses levels that contradict them, and
+ * other placements. */
+void ps_setting_write_levels(const PsSetting *setting, PsJsonWriter *writer);
+void ps_setting_read_levels(PsJsonReader *reader, PsSetting *setting);

@@ -121,6 +121,52 @@ static gboolean verify_degrees(const PsPlan *plan, const PsProfile *profile, GEr
     return TRUE;
 }
 
+static gboolean verify_tensor_groups(const PsLevels *levels, const PsStage *stage, guint s,
+                                     GError **error)
+{
+    if (ps_levels_hold(levels, stage->first_device, stage->data_parallel, stage->tensor_parallel)) {
+        return TRUE;
+    }
+    guint i = 0;
+    while (levels->level[i].size < stage->tensor_parallel) {
+        i++;
+    }
+    return refuse(error,
+                  "stage %u from device %u on: its tensor-parallel groups of %u lie across borders "
+                  "of the groups of %u devices (expected each within one)",
+                  s, stage->first_device, stage->tensor_parallel, levels->level[i].size);
+}
+
+gboolean ps_plan_verify_places(const PsPlan *plan, GError **error)
+{
+    PsLevels levels = ps_setting_levels(&plan->setting);
+    guint64 end = 0;
+    for (guint s = 0; levels.n > 1 && s < plan->n_stages; s++) {
+        const PsStage *stage = &plan->stages[s];
+        if (stage->first_device < end) {
+            return refuse(
+                error,
+                "stage %u begins at device %u, before stage %u ends (expected %" G_GUINT64_FORMAT
+                " or more: stages lie in pipeline order)",
+                s, stage->first_device, s - 1, end);
+        }
+        if (!verify_tensor_groups(&levels, stage, s, error)) {
+            return FALSE;
+        }
+        end = stage->first_device + (guint64)stage->data_parallel * stage->tensor_parallel;
+    }
+    guint64 span = levels.n > 1 ? ps_plan_span(plan) : 0;
+    if (span > plan->setting.devices) {
+        return refuse(
+            error,
+            "from device %u to the border of groups behind the last stage the stages take "
+            "%" G_GUINT64_FORMAT " devices, idle ones included (expected at most the %u "
+            "there are)",
+            plan->stages[0].first_device, span, plan->setting.devices);
+    }
+    return TRUE;
+}
+
 static gboolean verify_memory(const PsPlan *plan, const PsProfile *profile, GError **error)
 {
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
@@ -145,5 +191,6 @@ gboolean ps_plan_verify(const PsPlan *plan, const PsProfile *profile, gboolean e
     g_autofree guint *stage_of = g_new(guint, profile->n_layers);
     return verify_partition(plan, profile, stage_of, error) &&
            verify_order(profile, stage_of, error) && verify_degrees(plan, profile, error) &&
+           ps_plan_verify_places(plan, error) &&
            (!enforce_memory || verify_memory(plan, profile, error));
 }

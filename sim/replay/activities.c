@@ -30,6 +30,25 @@ PsOpKind ps_activity_kind(const PsReplay *replay, PsActivity number, guint lane,
     return activity->class->kind(replay, activity, lane, stream);
 }
 
+/* Whether one of those who take part has stopped, so that it does not end. */
+static gboolean is_dead(const PsReplay *replay, const PsReplayActivity *activity)
+{
+    const PsLane *lane = &replay->lanes[activity->lane];
+    gint64 stop_ps = lane->stop_ps;
+    if (!replay->stops) {
+        return FALSE;
+    }
+    if (activity->link != NULL && activity->task == NULL) {
+        guint receiver = ps_lane_of(replay, activity->link->receiver, activity->index);
+        stop_ps = MIN(stop_ps, replay->lanes[receiver].stop_ps);
+    }
+    guint d = replay->workload->stages[lane->stage].data_parallel;
+    for (guint i = 0; activity->joint != PS_NO_JOINT && i < d; i++) {
+        stop_ps = MIN(stop_ps, lane[i].stop_ps);
+    }
+    return ps_simulator_now(replay->simulator) > stop_ps;
+}
+
 static void fabric_ended(gpointer owner, guint64 activity)
 {
     PsReplay *replay = owner;
@@ -98,7 +117,7 @@ static void stream_released(gpointer owner, PsActivity number, guint stream, gin
     PsReplay *replay = owner;
     const PsReplayActivity *activity = activity_at(replay, number);
     gint64 end_ps = ps_simulator_now(replay->simulator);
-    if (end_ps == start_ps) {
+    if (end_ps == start_ps || is_dead(replay, activity)) {
         return;
     }
     guint lane = stream / PS_N_STREAMS;
@@ -118,7 +137,9 @@ static void activity_finished(gpointer owner, PsActivity number)
 {
     PsReplay *replay = owner;
     const PsReplayActivity activity = *activity_at(replay, number);
-    activity.class->finished(replay, &activity);
+    if (!is_dead(replay, &activity)) {
+        activity.class->finished(replay, &activity);
+    }
 }
 
 const PsStreamFuncs ps_activity_stream_funcs = {activity_started, stream_released,

@@ -1,4 +1,5 @@
 #include "sim/base/error.h"
+#include "sim/base/interrupt.h"
 #include "sim/cli/setting-options.h"
 #include "sim/replay/replay-options.h"
 #include "sim/replay/replay-plan.h"
@@ -49,15 +50,34 @@ static void options_clear(Options *options)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
+/* What the run says no to. */
+static gboolean judge(const Options *options, const PsRun *run, GError **error)
+{
+    if (run->standstill != NULL) {
+        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->standstill);
+    } else if (run->summary->partial) {
+        ps_error(error, PS_ERROR_IO, "interrupted: the run is marked as partial");
+    } else if (options->enforce_memory && run->out_of_memory != NULL) {
+        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->out_of_memory);
+    } else {
+        return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean replay_plan(const Options *options, const PsReplaySettings *settings,
                             const char *path, GError **error)
 {
     g_autoptr(PsPlanInput) input =
         ps_plan_input_load(path, options->profile_path, options->setting.time_unit, error);
-    if (input == NULL || !ps_setting_apply(&options->setting, &input->plan->setting, error)) {
+    PsSetting setting = input != NULL ? input->plan->setting : (PsSetting){0};
+    if (input == NULL || !ps_setting_apply(&options->setting, &setting, error)) {
         return FALSE;
     }
+    ps_plan_input_change_setting(input, &setting);
+    ps_interrupt_hold();
     g_autoptr(PsRun) result = ps_replay_plan(input, settings, options->folder, 0, error);
+    ps_interrupt_release();
     g_autoptr(PsOutput) output = result != NULL ? ps_output_open("-", error) : NULL;
     if (output == NULL) {
         return FALSE;
@@ -66,11 +86,14 @@ static gboolean replay_plan(const Options *options, const PsReplaySettings *sett
     if (!ps_output_commit(output, error)) {
         return FALSE;
     }
-    if (options->enforce_memory && result->out_of_memory != NULL) {
-        ps_error(error, PS_ERROR_NEGATIVE, "%s", result->out_of_memory);
-        return FALSE;
-    }
-    return TRUE;
+    return judge(options, result, error);
+}
+
+static gboolean refuse_for_synthetic(const char *name, GError **error)
+{
+    ps_error(error, PS_ERROR_USAGE,
+             "--synthetic has no use for --%s (expected --schedule, --format or --output)", name);
+    return FALSE;
 }
 
 /* What a line of equal stages has no use for. */
@@ -79,19 +102,10 @@ static gboolean check_synthetic(const Options *options, GError **error)
     const struct {
         const char *name, *value;
     } unused[] = {
-        {"profile", options->profile_path},
-        {"topology", options->setting.topology},
-        {"devices", options->setting.devices},
-        {"memory", options->setting.memory},
-        {"bandwidth", options->setting.bandwidth},
-        {"microbatches", options->setting.microbatches},
-        {"time-unit", options->setting.time_unit},
-        {"assume", options->choices.assume},
-        {"chunks", options->choices.chunks},
-        {"resync", options->choices.resync},
-        {"communication", options->choices.communication},
-        {"flush", options->choices.flush},
-        {"start", options->choices.start},
+        {"profile", options->profile_path},        {"topology", options->setting.topology},
+        {"devices", options->setting.devices},     {"memory", options->setting.memory},
+        {"bandwidth", options->setting.bandwidth}, {"microbatches", options->setting.microbatches},
+        {"in-flight", options->setting.in_flight}, {"time-unit", options->setting.time_unit},
     };
     if (options->enforce_memory) {
         ps_error(error, PS_ERROR_USAGE,
@@ -100,10 +114,13 @@ static gboolean check_synthetic(const Options *options, GError **error)
     }
     for (guint i = 0; i < G_N_ELEMENTS(unused); i++) {
         if (unused[i].value != NULL) {
-            ps_error(error, PS_ERROR_USAGE,
-                     "--synthetic has no use for --%s (expected --schedule, --format or --output)",
-                     unused[i].name);
-            return FALSE;
+            return refuse_for_synthetic(unused[i].name, error);
+        }
+    }
+    for (const PsReplayChoice *choice = ps_replay_choice_table; choice->name != NULL; choice++) {
+        if (ps_replay_choice(&options->choices, choice) != NULL &&
+            !g_str_equal(choice->name, "schedule")) {
+            return refuse_for_synthetic(choice->name, error);
         }
     }
     return TRUE;
@@ -115,14 +132,20 @@ static gboolean replay_synthetic(const Options *options, PsReplaySettings *setti
         return FALSE;
     }
     g_autoptr(PsSynthetic) synthetic = ps_synthetic_parse(options->synthetic, settings, error);
-    g_autoptr(PsRun) result =
-        synthetic != NULL ? ps_synthetic_replay(synthetic, settings, options->folder, error) : NULL;
+    if (synthetic == NULL) {
+        return FALSE;
+    }
+    ps_interrupt_hold();
+    g_autoptr(PsRun) result = ps_synthetic_replay(synthetic, settings, options->folder, error);
+    ps_interrupt_release();
     g_autoptr(PsOutput) output = result != NULL ? ps_output_open("-", error) : NULL;
     if (output == NULL) {
         return FALSE;
     }
-    ps_synthetic_report(synthetic, result->summary, options->format, output);
-    return ps_output_commit(output, error);
+    if (!result->summary->partial) { /* else its figures are those of nothing */
+        ps_synthetic_report(synthetic, result->summary, options->format, output);
+    }
+    return ps_output_commit(output, error) && judge(options, result, error);
 }
 
 static gboolean run(int argc, char **argv, GError **error)
@@ -158,6 +181,7 @@ static gboolean run(int argc, char **argv, GError **error)
                                       : "a missing argument (expected PLAN or --synthetic TEXT)");
         return FALSE;
     }
+    settings.shows_progress = TRUE;
     return options.synthetic != NULL ? replay_synthetic(&options, &settings, error)
                                      : replay_plan(&options, &settings, arguments[0], error);
 }

@@ -301,6 +301,12 @@ gint64 ps_disturbance_stop_ps(const PsDisturbance *disturbance, guint first_rank
     return stop_ps;
 }
 
+double ps_disturbance_slowness(const PsDisturbance *disturbance, guint first_rank, guint n_ranks)
+{
+    return disturbance != NULL ? factor_of(disturbance, PS_DISTURBANCE_SLOW, first_rank, n_ranks)
+                               : 1;
+}
+
 double ps_disturbance_link_factor(const PsDisturbance *disturbance, guint first_rank, guint n_ranks)
 {
     return disturbance != NULL
@@ -429,13 +435,9 @@ static double draw(PsDraws *draws, guint lane)
     return ps_rng_noise(draws->streams[lane], disturbance->noise, disturbance->cv);
 }
 
-gint64 ps_draws_duration_ps(PsDraws *draws, guint lane, guint first_rank, guint n_ranks,
-                            gint64 duration_ps)
+gint64 ps_draws_duration_ps(PsDraws *draws, guint lane, double slowness, gint64 duration_ps)
 {
-    if (draws->disturbance == NULL) {
-        return duration_ps;
-    }
-    double factor = factor_of(draws->disturbance, PS_DISTURBANCE_SLOW, first_rank, n_ranks);
+    double factor = slowness;
     if (draws->streams != NULL) {
         factor *= draw(draws, lane);
     }

@@ -55,6 +55,9 @@ const char *ps_disturbance_text(const PsDisturbance *disturbance, PsDisturbanceK
 /* When the first of the devices stops; G_MAXINT64: never. */
 gint64 ps_disturbance_stop_ps(const PsDisturbance *disturbance, guint first_rank, guint n_ranks);
 
+/* By how much the slowest of the devices computes slower; 1: not at all. */
+double ps_disturbance_slowness(const PsDisturbance *disturbance, guint first_rank, guint n_ranks);
+
 /* In a flat network, by how much the slowest of the devices' links is slower; 1: not at all. */
 double ps_disturbance_link_factor(const PsDisturbance *disturbance, guint first_rank,
                                   guint n_ranks);
@@ -71,9 +74,8 @@ PsDraws *ps_draws_new(const PsDisturbance *disturbance, guint n_lanes);
 void ps_draws_free(PsDraws *draws);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsDraws, ps_draws_free)
 
-/* How long the next compute op of a lane takes that would take duration_ps undisturbed: slowed by
- * the slowest of its devices, times the lane's next factor, rounded to picoseconds. Exactly
- * duration_ps where nothing slows it. Times beyond 2^60 ps (13 days) are cut to that, so that they
- * add up within the clock. */
-gint64 ps_draws_duration_ps(PsDraws *draws, guint lane, guint first_rank, guint n_ranks,
-                            gint64 duration_ps);
+/* How long the next compute op of a lane takes that would take duration_ps undisturbed: times the
+ * slowness of its devices and the lane's next factor, rounded to picoseconds. Exactly duration_ps
+ * where nothing slows it. Times beyond 2^60 ps (13 days) are cut to that, so that they add up
+ * within the clock. */
+gint64 ps_draws_duration_ps(PsDraws *draws, guint lane, double slowness, gint64 duration_ps);

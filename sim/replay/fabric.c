@@ -25,6 +25,7 @@ struct PsFabric {
     GArray *prepared;               /* Prepared */
     GArray *all_loads;              /* PsFairLoad: as prepared, over all links, in bytes */
     guint n_deciders;
+    guint *class_of; /* by link of the network: the decider that is loaded alike */
     PsSimulator *simulator;
     PsFlows *flows;
     PsCollectiveRuns *runs;
@@ -59,6 +60,7 @@ void ps_fabric_free(PsFabric *fabric)
     ps_flows_free(fabric->flows);
     ps_network_free(fabric->network);
     g_free(fabric->capacities_bytes_per_s);
+    g_free(fabric->class_of);
     g_array_unref(fabric->prepared);
     g_array_unref(fabric->all_loads);
     g_array_unref(fabric->delayed);
@@ -71,9 +73,9 @@ PsNetwork *ps_fabric_network(const PsFabric *fabric)
     return fabric->network;
 }
 
-void ps_fabric_slow_link(PsFabric *fabric, guint link, double factor)
+double *ps_fabric_capacities(PsFabric *fabric)
 {
-    fabric->capacities_bytes_per_s[link] /= factor;
+    return fabric->capacities_bytes_per_s;
 }
 
 /* ---- preparing --------------------------------------------------------------------------------
@@ -135,18 +137,17 @@ static gboolean find_loads(PsFabric *fabric, const PsMessage *message, GArray *l
     return TRUE;
 }
 
-/* The phase that moves what is on the most loaded link at rate 1. */
-static PsPhase make_phase(const PsFabric *fabric, PsFairLoad *loads, guint n, double latency_s)
+/* The phase in which each pair moves `bytes`, all at one rate: a link that several pairs cross
+ * gives each its share. loads are in bytes. */
+static PsPhase make_phase(const PsFabric *fabric, PsFairLoad *loads, guint n, double bytes,
+                          double latency_s)
 {
     const double *capacities_bytes_per_s = ps_network_capacities(fabric->network);
-    PsPhase phase = {.latency_s = latency_s, .n_loads = n, .loads = loads};
+    PsPhase phase = {.latency_s = latency_s, .bytes = bytes, .n_loads = n, .loads = loads};
     double moving_s = 0;
     for (guint i = 0; i < n; i++) {
-        phase.bytes = MAX(phase.bytes, loads[i].weight);
         moving_s = MAX(moving_s, loads[i].weight / capacities_bytes_per_s[loads[i].link]);
-    }
-    for (guint i = 0; i < n; i++) {
-        loads[i].weight /= phase.bytes;
+        loads[i].weight /= bytes;
     }
     phase.time_s = latency_s + moving_s;
     return phase;
@@ -168,7 +169,7 @@ gboolean ps_fabric_add_message(PsFabric *fabric, const PsMessage *message, guint
         PsFairLoad *own = g_memdup2(loads->data, n * sizeof *own);
         collective->n_phases = 1;
         collective->phases = g_new(PsPhase, 1);
-        *collective->phases = make_phase(fabric, own, n, latency_s);
+        *collective->phases = make_phase(fabric, own, n, message->bytes, latency_s);
         collective->time_s = collective->phases->time_s;
     }
     *number = add_prepared(fabric, collective);
@@ -284,6 +285,7 @@ static double *find_deciders(PsFabric *fabric)
     guint n_links = ps_network_links(fabric->network);
     g_autofree Column *columns = collect_columns(fabric, n_links);
     g_autofree guint *decider_of = g_new(guint, n_links);
+    fabric->class_of = g_new(guint, n_links);
     double *capacities_bytes_per_s = g_new(double, n_links);
     qsort(columns, n_links, sizeof *columns, compare_columns_to_the_link);
     for (guint i = 0; i < n_links; i++) {
@@ -293,6 +295,8 @@ static double *find_deciders(PsFabric *fabric)
         if (decides) {
             capacities_bytes_per_s[fabric->n_deciders++] = columns[i].capacity_bytes_per_s;
         }
+        fabric->class_of[columns[i].link] =
+            columns[i].uses->len > 0 ? fabric->n_deciders - 1 : G_MAXUINT;
     }
     for (guint i = 0; i < n_links; i++) {
         g_array_unref(columns[i].uses);
@@ -383,7 +387,8 @@ guint ps_fabric_deciders(const PsFabric *fabric)
     return fabric->n_deciders;
 }
 
-double *ps_fabric_moved_bytes(const PsFabric *fabric)
+/* What has been put on each link of the network. Caller frees. */
+static double *sum_moved_bytes(const PsFabric *fabric)
 {
     double *moved_bytes = g_new0(double, ps_network_links(fabric->network));
     for (guint i = 0; i < fabric->prepared->len; i++) {
@@ -397,4 +402,23 @@ double *ps_fabric_moved_bytes(const PsFabric *fabric)
         }
     }
     return moved_bytes;
+}
+
+GArray *ps_fabric_links(const PsFabric *fabric)
+{
+    GArray *links = ps_run_links_new();
+    g_autofree double *moved_bytes = sum_moved_bytes(fabric);
+    for (guint i = 0; i < ps_network_links(fabric->network); i++) {
+        if (moved_bytes[i] > 0) {
+            PsRunLink link = {
+                .link = i,
+                .name = ps_network_link_name(fabric->network, i),
+                .capacity_bytes_per_s = fabric->capacities_bytes_per_s[i],
+                .moved_bytes = moved_bytes[i],
+            };
+            link.busy_ps = ps_flows_busy_ps(fabric->flows, fabric->class_of[i], &link.peak_flows);
+            g_array_append_val(links, link);
+        }
+    }
+    return links;
 }

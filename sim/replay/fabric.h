@@ -7,6 +7,7 @@
 #pragma once
 
 #include "sim/coll/collective.h"
+#include "sim/trace/run.h"
 
 typedef struct PsFabric PsFabric;
 
@@ -17,8 +18,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsFabric, ps_fabric_free)
 
 PsNetwork *ps_fabric_network(const PsFabric *fabric);
 
-/* Divides a link's bandwidth by a factor of at least 1; before ps_fabric_open. */
-void ps_fabric_slow_link(PsFabric *fabric, guint link, double factor);
+/* Bytes per second of every link, to be lowered before ps_fabric_open. */
+double *ps_fabric_capacities(PsFabric *fabric);
 
 /* What some lane sends to another: at the same time, for each i, `bytes` from device sources[i] to
  * destinations[i]. overhead_s is added to the latency of the longest route. */
@@ -50,5 +51,6 @@ void ps_fabric_start(PsFabric *fabric, guint number, PsEventFunc ended, gpointer
 
 /* How many of the network's links are simulated. */
 guint ps_fabric_deciders(const PsFabric *fabric);
-/* What all that was started has put on each of the network's links. Caller frees. */
-double *ps_fabric_moved_bytes(const PsFabric *fabric);
+/* What the links of the network have carried so far, in ascending order; those that carried
+ * nothing are left out. Caller unrefs. */
+GArray *ps_fabric_links(const PsFabric *fabric);

@@ -40,6 +40,13 @@ void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
     meter_running(replay, -1);
 }
 
+void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches)
+{
+    replay->result->window_start_ps = 0;
+    ps_meter_forget_window(replay->meter);
+    ps_feed_end_window(replay, microbatches);
+}
+
 /* ---- steady state --------------------------------------------------------------------------- */
 
 /* Rows of the block vector: steps, then transfers, then resyncs. */
@@ -68,6 +75,11 @@ guint ps_feed_joint_rows(const PsReplay *replay)
 guint ps_joint_row(const PsReplay *replay, guint stage, guint joint)
 {
     return n_step_rows(replay) + replay->program->n_links + stage * replay->joint_rows + joint;
+}
+
+guint ps_loader_row(const PsReplay *replay)
+{
+    return ps_joint_row(replay, replay->workload->n_stages, 0);
 }
 
 void ps_feed_record(PsReplay *replay, guint row, gint64 index)
@@ -134,12 +146,15 @@ gint64 ps_feed_block(const PsReplay *replay)
         reach = MAX(reach, (gint64)source->in_flight * source->data_parallel +
                                (gint64)ps_lcm(source->data_parallel, target->data_parallel));
     }
+    const PsLoaderSettings *loader = replay->settings->loader;
+    gint64 samples = loader != NULL ? (gint64)loader->prefetch + loader->n_servers : 0;
+    reach = MAX(reach, samples);
     /* What is on a network shares it with what began a block before. */
     gint64 blocks = replay->fabric != NULL ? 2 : 1;
     if (ps_schedule_flushes(schedule)) {
-        return blocks * workload->microbatches;
-    }
-    if (batches || updates) {
+        reach = MAX(samples, workload->microbatches); /* nothing is in flight after a batch */
+        unit = workload->microbatches;
+    } else if (batches || updates) {
         unit = workload->microbatches;
         reach = MAX(reach, unit * MAX(schedule->weight_versions, 1));
     }
@@ -150,7 +165,10 @@ gint64 ps_feed_block(const PsReplay *replay)
  * checkpoint has moved twice. */
 #define MAX_BLOCKS 8192
 #define MIN_BLOCKS 8
+/* With jitter there is none: the window is the second half of so many. */
+#define RANDOM_BLOCKS 64
 #define MAX_STARTS 4000000
+#define MAX_STARTS_ON_NETWORK 400000
 
 /* How often a stage does one of its collectives in a block. */
 static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
@@ -174,7 +192,7 @@ static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
 PsSteady *ps_feed_new_steady(const PsReplay *replay)
 {
     guint n_stages = replay->workload->n_stages, n_links = replay->program->n_links;
-    guint n_rows = ps_joint_row(replay, n_stages, 0);
+    guint n_rows = ps_loader_row(replay) + 1;
     g_autofree gint64 *per_block = g_new0(gint64, n_rows);
     for (guint i = 0; i < n_step_rows(replay); i++) {
         gboolean used = i % ROWS_PER_CHUNK != WEIGHT_ROW || replay->in_parts;
@@ -190,6 +208,7 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
         guint stage = i / replay->joint_rows, joint = i % replay->joint_rows;
         per_block[ps_joint_row(replay, stage, joint)] = joints_per_block(replay, stage, joint);
     }
+    per_block[ps_loader_row(replay)] = replay->loader != NULL ? replay->block : 0;
     /* Of all copies, which have their collectives in common: so that as many blocks are tried. */
     gint64 n_starts = 0;
     gboolean shared = replay->settings->resync == PS_RESYNC_BATCH;
@@ -197,8 +216,10 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
         gboolean joint = i >= ps_joint_row(replay, 0, 0);
         n_starts += per_block[i] * (joint && shared ? 1 : replay->workload->copies);
     }
-    gint64 max_blocks = MAX_BLOCKS;
-    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > MAX_STARTS) {
+    gint64 max_blocks =
+        ps_disturbance_is_random(replay->settings->disturbance) ? RANDOM_BLOCKS : MAX_BLOCKS;
+    gint64 most = replay->fabric != NULL ? MAX_STARTS_ON_NETWORK : MAX_STARTS;
+    while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > most) {
         max_blocks /= 2;
     }
     return ps_steady_new(per_block, n_rows, max_blocks);
@@ -226,7 +247,21 @@ void ps_feed_set_end(PsReplay *replay, gint64 end)
             ps_posting_set_end(lane->posting, lane_end);
         }
     }
+    if (replay->loader != NULL) {
+        ps_loader_set_end(replay->loader, end);
+    }
     ps_feed_start(replay);
+}
+
+/* Microbatches that the lane has begun to get things for: posted receives, joined in gathering. */
+static gint64 n_committed(const PsLane *lane)
+{
+    PsStep next;
+    gint64 n = lane->posting != NULL ? ps_posting_n_begun(lane->posting) : 0;
+    if (lane->n_gathers > lane->n_gathered && ps_cursor_peek(&lane->cursor, &next)) {
+        n = MAX(n, next.index + 1);
+    }
+    return n;
 }
 
 /* Stops the feed after all that has begun or is waited for, so that the run is the same as if its
@@ -238,9 +273,7 @@ void ps_feed_close(gpointer data, guint64 unused G_GNUC_UNUSED)
     for (guint i = 0; i < replay->workload->n_lanes; i++) {
         const PsLane *lane = &replay->lanes[i];
         gint64 n_begun = ps_cursor_n_begun(&lane->cursor, lane->state == PS_LANE_IDLE);
-        if (lane->posting != NULL) {
-            n_begun = MAX(n_begun, ps_posting_n_begun(lane->posting));
-        }
+        n_begun = MAX(n_begun, n_committed(lane));
         if (n_begun > 0) {
             end = MAX(end, ps_lane_microbatch(replay, lane, n_begun - 1) + 1);
         }

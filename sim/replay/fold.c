@@ -12,10 +12,11 @@ static guint greatest_common_divisor(guint a, guint b)
 
 guint ps_fold_copies(const PsWorkload *workload, const PsReplaySettings *settings)
 {
+    gboolean share = settings->network != PS_NETWORK_FLAT || settings->loader != NULL;
     gboolean order_matters =
         settings->optimizer_bytes_per_s > 0 && !ps_schedule_flushes(settings->schedule);
     guint copies = 0;
-    if (settings->fold == PS_FOLD_OFF || settings->network != PS_NETWORK_FLAT || order_matters) {
+    if (settings->fold == PS_FOLD_OFF || share || settings->disturbance != NULL || order_matters) {
         return 1;
     }
     for (guint i = 0; i < workload->n_stages; i++) {

@@ -105,7 +105,7 @@ static gboolean add_buckets(const PsParts *parts, guint stage, GArray *joints, N
     for (need.chunk = 0; need.chunk < chunks; need.chunk++) {
         double done_s = 0, bytes = 0;
         for (guint i = work->n_layers; i-- > 0;) {
-            done_s += work->layers[i].backward_s;
+            done_s += work->layers[i].pass_s[PS_PASS_BACKWARD];
             bytes += work->layers[i].weights_bytes / chunks;
             if (bytes == 0 || (bytes < limit_bytes && i > 0)) {
                 continue;

@@ -25,7 +25,7 @@ static gboolean has_inputs(const PsReplay *replay, const PsLane *lane, const PsS
         return TRUE;
     }
     const PsStepProgram *program = ps_program_step(replay->program, lane->stage, step);
-    if (ps_window_count(inputs_of(lane, step), step->index) < program->n_inputs) {
+    if (ps_window_count(inputs_of(lane, step), step->index) < program->n_deliveries) {
         return FALSE;
     }
     if (step->kind == PS_STEP_FORWARD) {
@@ -48,6 +48,15 @@ static void release_inputs(PsReplay *replay, guint number, const PsStep *step)
     }
 }
 
+static void take_sample(PsReplay *replay, const PsLane *lane, const PsStep *step)
+{
+    if (replay->loader != NULL && step->kind == PS_STEP_FORWARD &&
+        lane->stage == replay->program->first_stage &&
+        step->chunk == replay->program->first_chunk) {
+        ps_loader_taken(replay->loader, ps_lane_microbatch(replay, lane, step->index));
+    }
+}
+
 static void take_step(PsReplay *replay, guint number, const PsStep *step)
 {
     PsLane *lane = &replay->lanes[number];
@@ -63,6 +72,7 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
         if (replay->settings->communication != PS_COMMUNICATION_SERIAL) {
             release_inputs(replay, number, step);
         }
+        take_sample(replay, lane, step);
     }
     if (step->kind == PS_STEP_FORWARD &&
         !ps_account_stash(replay->account, number, 1, ps_simulator_now(replay->simulator))) {
@@ -70,14 +80,15 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
     }
     ps_feed_record_step(replay, lane);
     ps_update_gather_ahead(replay, number);
+    ps_transfer_advance(replay, number);
 }
 
 void ps_lane_try_start(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
     PsStep step;
-    if (lane->state != PS_LANE_IDLE || ps_update_try_apply(replay, number) ||
-        !ps_cursor_peek(&lane->cursor, &step)) {
+    if (lane->state != PS_LANE_IDLE || ps_lane_has_stopped(replay, lane) ||
+        ps_update_try_apply(replay, number) || !ps_cursor_peek(&lane->cursor, &step)) {
         return;
     }
     if (ps_simulator_now(replay->simulator) > LAST_START_PS) {
@@ -93,14 +104,26 @@ void ps_lane_try_start(PsReplay *replay, guint number)
     run_tasks(replay, number);
 }
 
+static void deliver(PsReplay *replay, guint stage, guint chunk, PsFlow flow, gint64 microbatch)
+{
+    guint number = ps_lane_of(replay, stage, microbatch);
+    guint d = replay->workload->stages[stage].data_parallel;
+    ps_window_add(&replay->lanes[number].inputs[chunk * PS_N_FLOWS + flow], microbatch / d);
+    ps_lane_try_start(replay, number);
+}
+
 void ps_lane_deliver(PsReplay *replay, const PsLink *link, gint64 microbatch)
 {
-    guint number = ps_lane_of(replay, link->receiver, microbatch);
-    guint d = replay->workload->stages[link->receiver].data_parallel;
-    PsFlow flow = link->step == PS_STEP_FORWARD ? PS_ACTIVATIONS : PS_GRADIENTS;
-    ps_window_add(&replay->lanes[number].inputs[link->receiver_chunk * PS_N_FLOWS + flow],
-                  microbatch / d);
-    ps_lane_try_start(replay, number);
+    deliver(replay, link->receiver, link->receiver_chunk,
+            link->step == PS_STEP_FORWARD ? PS_ACTIVATIONS : PS_GRADIENTS, microbatch);
+}
+
+void ps_lane_deliver_sample(gpointer owner, gint64 sample)
+{
+    PsReplay *replay = owner;
+    ps_feed_record(replay, ps_loader_row(replay), sample);
+    deliver(replay, replay->program->first_stage, replay->program->first_chunk, PS_ACTIVATIONS,
+            sample);
 }
 
 /* ---- the tasks of a step ----------------------------------------------------------------------
@@ -150,8 +173,14 @@ static void occupy(PsReplay *replay, guint number, const PsTask *task, PsStreamK
         .joint = PS_NO_JOINT,
         .fabric_number = task->collective != PS_FLAT ? task->collective + lane->replica : PS_FLAT,
     };
+    gint64 duration_ps = task->duration_ps;
+    if (ps_task_computes(task)) {
+        duration_ps = ps_draws_duration_ps(replay->draws, number, lane->slowness, duration_ps);
+    } else if (task->collective == PS_FLAT) {
+        duration_ps = ps_lane_transfer_ps(lane, duration_ps);
+    }
     PsActivity activity = ps_activity_open(replay, 1, &content);
-    ps_activity_claim(replay, activity, number, stream, task->duration_ps);
+    ps_activity_claim(replay, activity, number, stream, duration_ps);
 }
 
 static void finish_step(PsReplay *replay, guint number)
@@ -179,6 +208,10 @@ static gboolean start_detached(PsReplay *replay, guint number, const PsTask *tas
     const PsLane *lane = &replay->lanes[number];
     if (task->detached && task->kind == PS_OP_SEND) {
         ps_transfer_send(replay, number, task, ps_lane_microbatch(replay, lane, lane->step.index));
+    } else if (task->bucket != PS_NO_JOINT) {
+        ps_update_bucket_done(replay, number, task->bucket);
+        finish_task(replay, number, task);
+        return TRUE;
     } else if (task->detached && task->duration_ps > 0) {
         occupy(replay, number, task, PS_STREAM_COLLECTIVE);
     }

@@ -43,6 +43,11 @@ void ps_meter_begin_window(PsMeter *meter)
     memcpy(meter->before, meter->lanes, meter->workload->n_lanes * sizeof(Lane));
 }
 
+void ps_meter_forget_window(PsMeter *meter)
+{
+    memset(meter->before, 0, meter->workload->n_lanes * sizeof(Lane));
+}
+
 typedef struct {
     gint64 compute_stream_ps;
     gint64 cause_ps[PS_N_CAUSES];

@@ -19,6 +19,9 @@ void ps_meter_add(PsMeter *meter, guint lane, PsStreamKind stream, PsOpKind kind
  * their part inside, add the part before it first, and take it off again after. */
 void ps_meter_begin_window(PsMeter *meter);
 
+/* The window is all since the start again. */
+void ps_meter_forget_window(PsMeter *meter);
+
 /* Fills the stages' shares of a window that ends now. */
 void ps_meter_measure(const PsMeter *meter, gint64 window_ps, gint64 microbatches,
                       PsReplayStage *stages);

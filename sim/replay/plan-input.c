@@ -47,11 +47,13 @@ PsPlanInput *ps_plan_input_load(const char *path, const char *profile_path, cons
     if (plan == NULL) {
         return NULL;
     }
-    if (origin->path == NULL) {
+    gboolean counted = origin->path == NULL;
+    if (counted) {
         g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
         plan->setting.devices = estimate->devices_used;
     }
     PsPlanInput *input = ps_plan_input_new(g_steal_pointer(&profile), g_steal_pointer(&plan));
+    input->counted = counted;
     input->path = g_strdup(path);
     input->sha256 = g_strdup(ps_plan_file_sha256(file));
     return input;
@@ -63,6 +65,15 @@ PsPlanInput *ps_plan_input_new(PsProfile *profile, PsPlan *plan)
     input->profile = profile;
     input->plan = plan;
     return input;
+}
+
+void ps_plan_input_change_setting(PsPlanInput *input, const PsSetting *setting)
+{
+    PsSetting own = *setting;
+    if (input->counted && own.devices == input->plan->setting.devices) {
+        ps_setting_use_devices(&own, MAX(own.devices, ps_plan_least_devices(input->plan, setting)));
+    }
+    ps_plan_change_setting(input->plan, input->profile, &own);
 }
 
 void ps_plan_input_free(PsPlanInput *input)

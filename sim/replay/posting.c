@@ -42,6 +42,7 @@ gboolean ps_posting_peek(const PsPosting *posting, PsStepTransfer *next)
 void ps_posting_take(PsPosting *posting)
 {
     PsStep step;
+    posting->n_taken++;
     if (posting->transfers != NULL) {
         if (++posting->place == posting->transfers->len) {
             posting->place = 0;

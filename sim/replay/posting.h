@@ -13,6 +13,7 @@ typedef struct {
     gint64 batch_first;
     PsWindow *outputs; /* steps that have something to send: [chunk * 2 + whether backwards] */
     guint n_outputs;
+    gint64 n_taken; /* receives and sends of steps, one after the other */
 } PsPosting;
 
 /* steps and transfers are borrowed. */

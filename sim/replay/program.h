@@ -44,14 +44,23 @@ typedef struct {
     double bytes;
     const PsLink *link; /* of a send or receive */
     guint collective;   /* of the fabric, for replica 0; the others' follow. PS_FLAT elsewhere */
+    guint bucket;       /* takes no time: a bucket is ready here, or PS_NO_JOINT */
 } PsTask;
+
+#define PS_NO_JOINT G_MAXUINT
+
+static inline gboolean ps_task_computes(const PsTask *task)
+{
+    return task->link == NULL && task->collective == PS_FLAT && task->kind != PS_OP_RESYNC;
+}
 
 typedef struct {
     PsTask *tasks; /* in order */
     guint n_tasks;
     const PsLink **inputs; /* what must be delivered before the step */
     guint n_inputs;
-    guint n_sends; /* that take time */
+    guint n_deliveries; /* that the step waits for: the inputs, and a sample of the loader */
+    guint n_sends;      /* that take time */
 } PsStepProgram;
 
 /* A collective of the replicas of a stage, which all join it. */
@@ -63,8 +72,6 @@ typedef struct {
     guint collective; /* of the fabric, or PS_FLAT */
     double bytes;     /* moved by each lane */
 } PsJoint;
-
-#define PS_NO_JOINT G_MAXUINT
 
 typedef struct {
     PsStepProgram *steps; /* [chunk * PS_N_STEPS + kind] */
@@ -83,6 +90,8 @@ typedef struct {
     PsLink *links;
     guint n_stages, n_chunks;
     PsStageProgram *stages;
+    guint first_stage, first_chunk; /* where microbatches come in */
+    guint *devices;                 /* of each rank */
 } PsProgram;
 
 /* settings fit the workload (ps_replay_run has seen to it). fabric: where the network is not flat,

@@ -8,7 +8,7 @@
 /* Hands records to the folder's writer and keeps them, as far as asked for. */
 typedef struct {
     const PsTraceSink *writer;
-    GArray *ops, *memory;
+    GArray *ops, *memory, *loads;
 } Recorder;
 
 static void record_op(const PsTraceOp *op, gpointer user_data)
@@ -33,6 +33,46 @@ static void record_memory(const PsTraceMemory *change, gpointer user_data)
     }
 }
 
+static void record_load(const PsTraceLoad *load, gpointer user_data)
+{
+    Recorder *recorder = user_data;
+    if (recorder->loads != NULL) {
+        g_array_append_vals(recorder->loads, load, 1);
+    }
+    if (recorder->writer != NULL) {
+        recorder->writer->load(load, recorder->writer->user_data);
+    }
+}
+
+static void describe_disturbance(PsRunSummary *summary, const PsReplaySettings *settings)
+{
+    for (guint kind = 0; kind < PS_N_DISTURBANCES; kind++) {
+        const char *text =
+            settings->disturbance != NULL ? ps_disturbance_text(settings->disturbance, kind) : NULL;
+        if (text != NULL) {
+            ps_run_summary_add_setting(summary, ps_disturbance_names[kind], text);
+        }
+    }
+    if (settings->loader != NULL) {
+        ps_run_summary_add_setting(summary, "loader", settings->loader->text);
+    }
+}
+
+static void describe_quantities(PsRunSummary *summary, const PsReplaySettings *settings)
+{
+    for (const PsReplayQuantity *one = ps_replay_quantities; one->name != NULL; one++) {
+        double value = ps_replay_settings_quantity(settings, one);
+        if (value > 0) {
+            g_autofree char *number = ps_double_format(value);
+            g_autofree char *text = g_strdup_printf("%s %s", number,
+                                                    one->dimension == PS_SECONDS ? "s"
+                                                    : one->dimension == PS_BYTES ? "B"
+                                                                                 : "B/s");
+            ps_run_summary_add_setting(summary, one->name, text);
+        }
+    }
+}
+
 static void describe_settings(PsRunSummary *summary, const PsReplaySettings *settings,
                               const PsWorkload *workload)
 {
@@ -50,6 +90,12 @@ static void describe_settings(PsRunSummary *summary, const PsReplaySettings *set
         ps_run_summary_add_setting(summary, ps_switches[i].name,
                                    ps_replay_settings_get(settings, ps_switches[i].name));
     }
+    describe_quantities(summary, settings);
+    describe_disturbance(summary, settings);
+    if (settings->network == PS_NETWORK_TOPOLOGY) {
+        ps_run_summary_add_setting(summary, "topology", settings->topology->path);
+        ps_run_summary_add_setting(summary, "topology-sha256", settings->topology->sha256);
+    }
     for (guint i = 0; i < summary->n_stages; i++) {
         PsRunStage *stage = &summary->stages[i];
         stage->data_parallel = workload->stages[i].data_parallel;
@@ -60,6 +106,7 @@ static void describe_settings(PsRunSummary *summary, const PsReplaySettings *set
 
 static void describe_results(PsRunSummary *summary, const PsReplayResult *result)
 {
+    summary->partial = result->partial;
     summary->tps_s = result->tps_s;
     summary->makespan_ps = result->makespan_ps;
     summary->window_start_ps = result->window_start_ps;
@@ -94,9 +141,11 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
     run->folder = g_strdup(folder);
     run->ops = parts & PS_RUN_OPS ? g_array_new(FALSE, FALSE, sizeof(PsTraceOp)) : NULL;
     run->memory = parts & PS_RUN_MEMORY ? g_array_new(FALSE, FALSE, sizeof(PsTraceMemory)) : NULL;
-    Recorder recorder = {writer != NULL ? ps_run_writer_sink(writer) : NULL, run->ops, run->memory};
+    run->loads = parts & PS_RUN_LOADS ? g_array_new(FALSE, FALSE, sizeof(PsTraceLoad)) : NULL;
+    Recorder recorder = {writer != NULL ? ps_run_writer_sink(writer) : NULL, run->ops, run->memory,
+                         run->loads};
     gboolean records = writer != NULL || parts != 0;
-    const PsTraceSink sink = {record_op, record_memory, &recorder};
+    const PsTraceSink sink = {record_op, record_memory, &recorder, record_load};
     g_autoptr(PsTraceOrder) order = ps_trace_order_new(&sink);
     g_autoptr(PsReplayResult) result =
         ps_replay_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
@@ -107,5 +156,13 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
     describe_settings(run->summary, settings, workload);
     describe_results(run->summary, result);
     run->out_of_memory = g_strdup(result->out_of_memory);
+    run->standstill = g_strdup(result->standstill);
+    if (writer != NULL && result->links != NULL) {
+        ps_run_writer_set_links(writer, (const PsRunLink *)(gpointer)result->links->data,
+                                result->links->len);
+    }
+    if (parts & PS_RUN_LINKS) {
+        run->links = result->links != NULL ? g_array_ref(result->links) : ps_run_links_new();
+    }
     return writer == NULL || ps_run_writer_finish(writer, run->summary, error);
 }

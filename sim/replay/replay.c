@@ -1,12 +1,16 @@
 #include "sim/replay/replay.h"
 
 #include "sim/base/error.h"
+#include "sim/base/interrupt.h"
+#include "sim/base/progress.h"
 #include "sim/replay/state.h"
 
 void ps_replay_result_free(PsReplayResult *result)
 {
     if (result != NULL) {
         g_free(result->stages);
+        g_free(result->standstill);
+        g_clear_pointer(&result->links, g_array_unref);
         g_free(result->out_of_memory);
         g_free(result);
     }
@@ -54,12 +58,32 @@ static PsPosting *make_posting(const PsReplay *replay, const PsLaneShape *shape)
                           replay->transfers != NULL ? replay->transfers[shape->stage] : NULL);
 }
 
+/* What the lane's devices suffer. */
+static void disturb_lane(PsReplay *replay, PsLane *lane)
+{
+    const PsDisturbance *disturbance = replay->settings->disturbance;
+    const PsWorkStage *work = &replay->workload->stages[lane->stage];
+    guint t = work->tensor_parallel;
+    const guint *devices = replay->program->devices + work->first_rank + lane->replica * t;
+    lane->slowness = lane->link_factor = 1;
+    lane->stop_ps = G_MAXINT64;
+    for (guint i = 0; disturbance != NULL && i < t; i++) {
+        double slowness = ps_disturbance_slowness(disturbance, devices[i], 1);
+        double link_factor = ps_disturbance_link_factor(disturbance, devices[i], 1);
+        lane->slowness = MAX(lane->slowness, slowness);
+        lane->link_factor = MAX(lane->link_factor, link_factor);
+        lane->stop_ps = MIN(lane->stop_ps, ps_disturbance_stop_ps(disturbance, devices[i], 1));
+    }
+    replay->stops = replay->stops || lane->stop_ps < G_MAXINT64;
+}
+
 static void init_lane(PsReplay *replay, PsLane *lane, const PsLaneShape *shape)
 {
     guint n_inputs = replay->settings->chunks * PS_N_FLOWS;
     ps_cursor_init(&lane->cursor, replay->settings->schedule, shape,
                    replay->lists != NULL ? replay->lists[shape->stage] : NULL);
     lane->posting = make_posting(replay, shape);
+    disturb_lane(replay, lane);
     lane->inputs = g_new(PsWindow, n_inputs);
     for (guint input = 0; input < n_inputs; input++) {
         ps_window_init(&lane->inputs[input]);
@@ -102,6 +126,24 @@ static void init_events(PsReplay *replay)
     replay->meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
+static gboolean check_disturbance(const PsReplay *replay, GError **error)
+{
+    const PsNetwork *network = replay->fabric != NULL ? ps_fabric_network(replay->fabric) : NULL;
+    const PsWorkload *workload = replay->workload;
+    const PsWorkStage *last = &workload->stages[workload->n_stages - 1];
+    guint n_devices = network != NULL
+                          ? ps_network_devices(network)
+                          : last->first_rank + last->data_parallel * last->tensor_parallel;
+    const PsDisturbance *disturbance = replay->settings->disturbance;
+    if (!ps_disturbance_check(disturbance, n_devices, network, error)) {
+        return FALSE;
+    }
+    if (network != NULL) {
+        ps_disturbance_slow_capacities(disturbance, network, ps_fabric_capacities(replay->fabric));
+    }
+    return TRUE;
+}
+
 /* Compiles the workload; over a network, prepares that. */
 static gboolean init_program(PsReplay *replay, GError **error)
 {
@@ -110,10 +152,32 @@ static gboolean init_program(PsReplay *replay, GError **error)
     if (settings->network == PS_NETWORK_TOPOLOGY) {
         replay->fabric = ps_fabric_new(settings->topology);
     }
+    if (!check_disturbance(replay, error)) {
+        return FALSE;
+    }
     replay->program = ps_program_new(replay->workload, settings, replay->fabric, error);
     return replay->program != NULL &&
            (replay->fabric == NULL ||
             ps_fabric_open(replay->fabric, replay->simulator, PS_PRIORITY_END, error));
+}
+
+static void sample_prepared(gpointer owner, const PsPreparation *preparation)
+{
+    const PsReplay *replay = owner;
+    if (replay->sink != NULL && replay->sink->load != NULL) {
+        const PsTraceLoad load = {preparation->server, preparation->sample, preparation->start_ps,
+                                  preparation->end_ps};
+        replay->sink->load(&load, replay->sink->user_data);
+    }
+}
+
+static void init_loader(PsReplay *replay)
+{
+    static const PsLoaderFuncs funcs = {ps_lane_deliver_sample, sample_prepared};
+    if (replay->settings->loader != NULL) {
+        replay->loader = ps_loader_new(replay->settings->loader, replay->simulator, PS_PRIORITY_END,
+                                       PS_PRIORITY_LOAD, &funcs, replay);
+    }
 }
 
 static gboolean replay_init(PsReplay *replay, const PsWorkload *workload,
@@ -127,13 +191,16 @@ static gboolean replay_init(PsReplay *replay, const PsWorkload *workload,
     init_events(replay);
     replay->account = ps_account_new(workload, settings, sink);
     replay->meter = ps_meter_new(workload);
+    replay->draws = ps_draws_new(settings->disturbance, workload->n_lanes);
     replay->result = g_new0(PsReplayResult, 1);
     replay->result->n_stages = workload->n_stages;
     replay->result->stages = g_new0(PsReplayStage, workload->n_stages);
     init_lists(replay);
     init_stages(replay);
-    if (settings->start == PS_START_STEADY) {
-        replay->joint_rows = ps_feed_joint_rows(replay);
+    init_loader(replay);
+    replay->joint_rows = ps_feed_joint_rows(replay);
+    /* A run in which something stops goes on until nothing moves any more. */
+    if (settings->start == PS_START_STEADY && !replay->stops) {
         replay->block = ps_feed_block(replay);
         replay->steady = ps_feed_new_steady(replay);
     }
@@ -182,6 +249,8 @@ static void replay_clear(PsReplay *replay)
     g_clear_pointer(&replay->meetings, g_hash_table_unref);
     ps_steady_free(replay->steady);
     ps_meter_free(replay->meter);
+    ps_draws_free(replay->draws);
+    ps_loader_free(replay->loader);
     ps_account_free(replay->account);
     ps_streams_free(replay->streams);
     ps_fabric_free(replay->fabric);
@@ -191,15 +260,32 @@ static void replay_clear(PsReplay *replay)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplay, replay_clear)
 
+/* Microbatches that all lanes of the first stage are through with, the last ones in part. */
+static gint64 count_done(const PsReplay *replay)
+{
+    const PsWorkStage *work = &replay->workload->stages[0];
+    gint64 n_steps = 0;
+    for (guint i = 0; i < work->data_parallel; i++) {
+        n_steps += replay->lanes[work->first_lane + i].n_taken;
+    }
+    return n_steps / ((replay->in_parts ? 3 : 2) * replay->settings->chunks);
+}
+
 static void finish_result(PsReplay *replay)
 {
     PsReplayResult *result = replay->result;
     result->makespan_ps = ps_simulator_now(replay->simulator);
-    if (replay->steady == NULL) {
+    if (result->partial) {
+        result->microbatches_simulated = count_done(replay);
+    }
+    if (result->partial && result->window_microbatches == 0) {
+        ps_feed_end_whole_run(replay, MAX(result->microbatches_simulated, 1));
+    } else if (replay->settings->start == PS_START_COLD) {
         ps_feed_end_window(replay, result->microbatches_simulated);
     }
     result->microbatches_simulated *= replay->workload->copies;
     result->n_ops *= replay->workload->copies;
+    result->links = replay->fabric != NULL ? ps_fabric_links(replay->fabric) : NULL;
     for (guint i = 0; i < result->n_stages; i++) {
         PsReplayStage *stage = &result->stages[i];
         ps_account_peak(replay->account, i, &stage->peak_memory_bytes, stage->peak_category_bytes,
@@ -244,6 +330,25 @@ static gboolean check_schedule(const PsWorkload *workload, const PsReplaySetting
     return TRUE;
 }
 
+#define EVENTS_AT_A_TIME 65536
+
+/* Until nothing happens any more, or somebody interrupts. */
+static void run_events(PsReplay *replay)
+{
+    gint64 expected = replay->settings->start == PS_START_COLD ? replay->workload->microbatches : 0;
+    g_autoptr(PsProgress) progress =
+        replay->settings->shows_progress ? ps_progress_new("replay", (guint64)expected) : NULL;
+    for (gint64 done = 0; ps_simulator_run_some(replay->simulator, EVENTS_AT_A_TIME);) {
+        if (ps_interrupt_requested()) {
+            replay->result->partial = TRUE;
+            return;
+        }
+        gint64 now_done = count_done(replay);
+        ps_progress_step(progress, (guint64)(now_done - done));
+        done = now_done;
+    }
+}
+
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
                               const PsTraceSink *sink, GError **error)
 {
@@ -252,19 +357,22 @@ PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings
         !replay_init(&replay, workload, settings, sink, error)) {
         return NULL;
     }
+    if (replay.loader != NULL) {
+        ps_loader_start(replay.loader);
+    }
     if (settings->start == PS_START_COLD) {
         ps_feed_set_end(&replay, workload->microbatches);
     } else {
         ps_feed_start(&replay);
     }
-    ps_simulator_run(replay.simulator);
-    if (replay.overran) {
+    run_events(&replay);
+    if (replay.overran || (replay.loader != NULL && ps_loader_overran(replay.loader))) {
         ps_error(error, PS_ERROR_INPUT,
                  "the run takes more than %d days (expected less; a slip of units?)",
                  (int)(G_MAXINT64 / 2 / G_GINT64_CONSTANT(86400000000000000)));
         return NULL;
     }
-    if (!ps_replay_check_done(&replay, error)) {
+    if (!replay.result->partial && !ps_replay_check_done(&replay, error)) {
         return NULL;
     }
     finish_result(&replay);

@@ -29,6 +29,7 @@
 #include <glib.h>
 #include "sim/replay/settings.h"
 #include "sim/replay/workload.h"
+#include "sim/trace/run.h"
 #include "sim/trace/trace.h"
 
 typedef struct {
@@ -57,6 +58,10 @@ typedef struct {
                         window is the second half of a long run */
     guint n_stages;
     PsReplayStage *stages;
+    gboolean partial; /* it was interrupted, or came to a standstill because a device had stopped:
+                         at the makespan. The window is then all of it, or as far as it got */
+    char *standstill; /* what stopped and who waits for whom; NULL: nothing did */
+    GArray *links;    /* PsRunLink: what the network carried; NULL on a flat one */
     char *out_of_memory; /* where and why a lane first held more than the workload's memory_bytes;
                             NULL: none did. The run goes on all the same */
 } PsReplayResult;
@@ -64,7 +69,8 @@ typedef struct {
 void ps_replay_result_free(PsReplayResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsReplayResult, ps_replay_result_free)
 
-/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle) or where the
- * run would take longer than 53 days (INPUT). */
+/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle), where the run
+ * would take longer than 53 days (INPUT), and for what the network lacks (INPUT, USAGE). Ends early
+ * where ps_interrupt_requested says so. */
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
                               const PsTraceSink *sink, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -79,30 +79,39 @@ const PsReplayQuantity ps_replay_quantities[] = {
     {NULL},
 };
 
-#define CHOICE(name, field)                                                                        \
-    {                                                                                              \
-        name, G_STRUCT_OFFSET(PsReplayChoices, field)                                              \
-    }
+#define FIELD(field) G_STRUCT_OFFSET(PsReplayChoices, field)
+#define DISTURBANCE(kind)                                                                          \
+    (G_STRUCT_OFFSET(PsReplayChoices, disturbances) + PS_DISTURBANCE_##kind * sizeof(char *))
 const PsReplayChoice ps_replay_choice_table[] = {
-    CHOICE("assume", assume),
-    CHOICE("schedule", schedule),
-    CHOICE("resync", resync),
-    CHOICE("communication", communication),
-    CHOICE("messages", messages),
-    CHOICE("streams", streams),
-    CHOICE("flush", flush),
-    CHOICE("start", start),
-    CHOICE("network", network),
-    CHOICE("collectives", collectives),
-    CHOICE("sharding", sharding),
-    CHOICE("placement", placement),
-    CHOICE("chunks", chunks),
-    CHOICE("bucket", bucket),
-    CHOICE("launch-overhead", launch_overhead),
-    CHOICE("hop-overhead", hop_overhead),
-    CHOICE("optimizer", optimizer),
-    CHOICE("fold", fold),
-    {NULL, 0},
+    {"assume", FIELD(assume), "piper|real", "All switches at once (default real)"},
+    {"schedule", FIELD(schedule), "NAME|FILE.csv", "Order of work on a lane (default by flush)"},
+    {"resync", FIELD(resync)},
+    {"communication", FIELD(communication)},
+    {"messages", FIELD(messages)},
+    {"streams", FIELD(streams)},
+    {"flush", FIELD(flush)},
+    {"start", FIELD(start)},
+    {"network", FIELD(network)},
+    {"collectives", FIELD(collectives)},
+    {"sharding", FIELD(sharding)},
+    {"placement", FIELD(placement)},
+    {"chunks", FIELD(chunks), "V",
+     "Parts of the model on each stage, for schedules that interleave (default 2)"},
+    {"bucket", FIELD(bucket)},
+    {"launch-overhead", FIELD(launch_overhead)},
+    {"hop-overhead", FIELD(hop_overhead)},
+    {"optimizer", FIELD(optimizer)},
+    {"loader", FIELD(loader), "\"servers=8 rate=120/s prefetch=16\"",
+     "Data loader in front of stage 0; also serial=5% and replace=K:X", TRUE},
+    {"jitter", DISTURBANCE(JITTER), "\"lognormal 5%\"",
+     "Noise of each computation, lognormal or gamma", TRUE},
+    {"slow", DISTURBANCE(SLOW), "\"rank=12 factor=1.5\"", "Devices that compute more slowly", TRUE},
+    {"slow-link", DISTURBANCE(SLOW_LINK), "\"rank=12 factor=2\"",
+     "Devices, or links (link=A>B), with less bandwidth", TRUE},
+    {"stop", DISTURBANCE(STOP), "\"rank=5 at=1.2s\"", "Devices that stop", TRUE},
+    {"seed", DISTURBANCE(SEED), "N", "Of the jitter (default 1)", TRUE},
+    {"fold", FIELD(fold), "auto|off", "Replay lanes that are alike once, or all of them"},
+    {NULL},
 };
 
 /* ---- setting one ------------------------------------------------------------------------------
@@ -344,20 +353,31 @@ void ps_replay_choices_clear(PsReplayChoices *choices)
     }
     ps_schedule_free(choices->file);
     ps_topology_free(choices->topology);
+    ps_disturbance_free(choices->disturbance);
+    ps_loader_settings_free(choices->loader_settings);
 }
 
 gboolean ps_replay_choices_open(PsReplayChoices *choices, const char *topology, GError **error)
 {
+    GError *cause = NULL;
     if (choices->schedule != NULL && ps_schedule_is_file(choices->schedule)) {
-        choices->file = ps_schedule_read(choices->schedule, error);
-        if (choices->file == NULL) {
-            return FALSE;
-        }
+        choices->file = ps_schedule_read(choices->schedule, &cause);
     }
-    if (topology != NULL) {
-        choices->topology = ps_topology_load(topology, error);
+    if (cause == NULL && topology != NULL) {
+        choices->topology = ps_topology_load(topology, &cause);
     }
-    return topology == NULL || choices->topology != NULL;
+    if (cause == NULL) {
+        choices->disturbance =
+            ps_disturbance_new((const char *const *)choices->disturbances, &cause);
+    }
+    if (cause == NULL && choices->loader != NULL) {
+        choices->loader_settings = ps_loader_settings_new(choices->loader, &cause);
+    }
+    if (cause != NULL) {
+        g_propagate_error(error, cause);
+        return FALSE;
+    }
+    return TRUE;
 }
 
 /* A real run is over links where there are any, unless something asked for needs a flat network. */
@@ -382,12 +402,15 @@ gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayCho
 {
     ps_replay_settings_init(settings);
     settings->topology = choices->topology;
+    settings->disturbance = choices->disturbance;
+    settings->loader = choices->loader_settings;
     for (guint i = 0; ps_replay_choice_table[i].name != NULL; i++) {
         const PsReplayChoice *choice = &ps_replay_choice_table[i];
         const char *value = ps_replay_choice(choices, choice);
         if (choices->file != NULL && g_str_equal(choice->name, "schedule")) {
             set_schedule(settings, choices->file);
-        } else if (value != NULL && !ps_replay_settings_set(settings, choice->name, value, error)) {
+        } else if (value != NULL && !choice->opened &&
+                   !ps_replay_settings_set(settings, choice->name, value, error)) {
             return FALSE;
         }
     }
@@ -397,5 +420,9 @@ gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayCho
         return FALSE;
     }
     choose_network(settings, choices);
+    if (choices->streams == NULL && settings->schedule->transfers != NULL &&
+        settings->communication == PS_COMMUNICATION_OVERLAP) {
+        settings->streams = PS_STREAMS_SINGLE; /* the file says in which order */
+    }
     return ps_replay_settings_check(settings, error);
 }

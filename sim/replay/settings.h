@@ -5,6 +5,8 @@
 #include <glib.h>
 #include "sim/base/units.h"
 #include "sim/plan/placement.h"
+#include "sim/replay/disturbance.h"
+#include "sim/replay/loader.h"
 #include "sim/schedule/schedule-csv.h"
 #include "sim/topo/topology.h"
 
@@ -62,6 +64,9 @@ typedef struct {
     double hop_overhead_s;        /* of every transfer between lanes, on the way */
     double optimizer_bytes_per_s; /* weights that a device updates; 0: takes no time */
     const PsTopology *topology;   /* NULL where none was given */
+    const PsDisturbance *disturbance; /* NULL: none */
+    const PsLoaderSettings *loader;   /* NULL: samples are there when they are wanted */
+    gboolean shows_progress;          /* on standard error, if that is a terminal */
 } PsReplaySettings;
 
 /* Whether a microbatch does not simply run from the first stage to the last. */
@@ -120,14 +125,20 @@ typedef struct {
     char *resync, *communication, *messages, *streams, *flush, *start, *network, *collectives;
     char *sharding, *placement, *fold;
     char *bucket, *launch_overhead, *hop_overhead, *optimizer;
-    PsSchedule *file;     /* what ps_replay_choices_open has read */
-    PsTopology *topology; /* likewise */
+    char *loader, *disturbances[PS_N_DISTURBANCES];
+    PsSchedule *file; /* what ps_replay_choices_open has read, as are the next ones */
+    PsTopology *topology;
+    PsDisturbance *disturbance;
+    PsLoaderSettings *loader_settings;
 } PsReplayChoices;
 
 /* One thing that choices may say. */
 typedef struct {
     const char *name;
-    gsize offset; /* of its text in PsReplayChoices */
+    gsize offset;         /* of its text in PsReplayChoices */
+    const char *argument; /* how help shows its values */
+    const char *help;     /* of switches and quantities their tables have both */
+    gboolean opened;      /* by ps_replay_choices_open: nothing that ps_replay_settings_set knows */
 } PsReplayChoice;
 
 /* In the order in which they are applied, so that none undoes another. Ends with a name NULL. */
@@ -138,8 +149,8 @@ static inline char *ps_replay_choice(const PsReplayChoices *choices, const PsRep
     return G_STRUCT_MEMBER(char *, choices, choice->offset);
 }
 
-/* Reads the schedule where its name is a file's, and the topology where a name is given (it may be
- * NULL); settings chosen from them then borrow both. */
+/* Reads the schedule where its name is a file's, the topology where a name is given (it may be
+ * NULL), and the texts of loader and disturbances; settings chosen from them then borrow all. */
 gboolean ps_replay_choices_open(PsReplayChoices *choices, const char *topology,
                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void ps_replay_choices_clear(PsReplayChoices *choices);

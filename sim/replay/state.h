@@ -40,8 +40,10 @@ typedef struct {
     gint64 n_applied;   /* and by which its optimizer has changed the weights */
     gint64 n_updated;   /* batches whose weights it has got */
     gint64 n_gathers;   /* joined, where weights are brought together for each step */
-    gint64 n_gathered;  /* steps that took them */
-    gint64 n_scatters;  /* joined, where gradients are scattered after each backward */
+    double slowness, link_factor; /* of its devices */
+    gint64 stop_ps;               /* when it stops; G_MAXINT64: never */
+    gint64 n_gathered;            /* steps that took them */
+    gint64 n_scatters;            /* joined, where gradients are scattered after each backward */
 } PsLane;
 
 /* The occurrences of one of a stage's collectives: all replicas join each, in order. */
@@ -96,6 +98,8 @@ struct PsReplay {
     PsStreams *streams; /* lane * PS_N_STREAMS + kind */
     PsAccount *account;
     PsMeter *meter;
+    PsDraws *draws;
+    PsLoader *loader; /* NULL: none */
     PsSteady *steady; /* NULL with start cold */
     PsLane *lanes;
     GArray **lists;     /* PsStep: a batch on a lane of each stage; NULL where batches stream on */
@@ -107,6 +111,7 @@ struct PsReplay {
     GHashTable *meetings; /* gint64, link and microbatch -> PsActivity + 1: one end has come */
     guint match_handler, close_handler, deliver_handler, bucket_handler, settle_handler;
     gboolean closing;
+    gboolean stops;    /* some lane stops */
     gboolean settling; /* at this instant some lane has taken more memory than there is */
     gboolean overran;  /* the clock came near its end: nothing was started any more */
     gint64 block;      /* microbatches */
@@ -132,6 +137,18 @@ static inline const PsStageProgram *ps_lane_program(const PsReplay *replay, cons
     return &replay->program->stages[lane->stage];
 }
 
+static inline gboolean ps_lane_has_stopped(const PsReplay *replay, const PsLane *lane)
+{
+    return replay->stops && ps_simulator_now(replay->simulator) >= lane->stop_ps;
+}
+
+/* How long a transfer takes this end of it on a flat network. */
+static inline gint64 ps_lane_transfer_ps(const PsLane *lane, gint64 duration_ps)
+{
+    return lane->link_factor == 1 ? duration_ps
+                                  : (gint64)((double)duration_ps * lane->link_factor + 0.5);
+}
+
 /* Whether a forward of this lane-local microbatch has the weights it needs. */
 static inline gboolean ps_lane_has_weights(const PsReplay *replay, const PsLane *lane, gint64 index)
 {
@@ -149,8 +166,14 @@ static inline guint64 ps_transfer_number(const PsReplay *replay, const PsLink *l
 }
 
 /* At one instant: first what ends, then the transfers that became ready, then the end of the feed,
- * then a look at what lanes hold. */
-enum { PS_PRIORITY_END, PS_PRIORITY_MATCH, PS_PRIORITY_CLOSE, PS_PRIORITY_SETTLE };
+ * then what the loader begins, then a look at what lanes hold. */
+enum {
+    PS_PRIORITY_END,
+    PS_PRIORITY_MATCH,
+    PS_PRIORITY_CLOSE,
+    PS_PRIORITY_LOAD,
+    PS_PRIORITY_SETTLE
+};
 
 /* ---- activities.c: whatever occupies streams ---------------------------------------------------
  */
@@ -169,8 +192,9 @@ extern const PsStreamFuncs ps_activity_stream_funcs;
 /* Begins the lane's next step, or the update of its weights, if it is idle and has what that needs.
  */
 void ps_lane_try_start(PsReplay *replay, guint lane);
-/* One more input of the microbatch is there. */
+/* One more input of the microbatch is there; a sample of the loader is. */
 void ps_lane_deliver(PsReplay *replay, const PsLink *link, gint64 microbatch);
+void ps_lane_deliver_sample(gpointer replay, gint64 sample);
 
 /* ---- transfer.c: between lanes -----------------------------------------------------------------
  */
@@ -198,6 +222,8 @@ gboolean ps_update_gather(PsReplay *replay, guint lane, const PsStep *step);
 void ps_update_gather_ahead(PsReplay *replay, guint lane);
 /* The lane's task, which completes gradients, starts: buckets become ready on the way. */
 void ps_update_gradients_start(PsReplay *replay, guint lane, const PsTask *task);
+/* The lane's step comes to where the bucket is ready, if this is the last one of its batch. */
+void ps_update_bucket_done(PsReplay *replay, guint lane, guint bucket);
 /* Event: a bucket of a lane is ready. */
 void ps_update_bucket_ready(gpointer replay, guint64 lane_and_bucket);
 /* The lane has done its step: whatever it has to reduce after it. */
@@ -212,9 +238,10 @@ gboolean ps_update_try_apply(PsReplay *replay, guint lane);
 gint64 ps_feed_block(const PsReplay *replay);
 PsSteady *ps_feed_new_steady(const PsReplay *replay);
 guint ps_feed_joint_rows(const PsReplay *replay);
-/* Rows of the block vector: steps, then transfers, then collectives of stages. */
+/* Rows of the block vector: steps, then transfers, then collectives of stages, then samples. */
 guint ps_link_row(const PsReplay *replay, const PsLink *link);
 guint ps_joint_row(const PsReplay *replay, guint stage, guint joint);
+guint ps_loader_row(const PsReplay *replay);
 /* Op `index` of a row starts now. */
 void ps_feed_record(PsReplay *replay, guint row, gint64 index);
 /* The step that the lane has taken starts now. */
@@ -227,6 +254,8 @@ void ps_feed_set_end(PsReplay *replay, gint64 end);
 void ps_feed_close(gpointer replay, guint64 unused);
 /* The measuring window ends now and has seen so many microbatches. */
 void ps_feed_end_window(PsReplay *replay, gint64 microbatches);
+/* The same for a window that began with the run. */
+void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches);
 
 /* ---- overflow.c --------------------------------------------------------------------------------
  */

@@ -30,15 +30,33 @@ void ps_transfer_arrive(gpointer data, guint64 number)
                     number & ((G_GUINT64_CONSTANT(1) << PS_MICROBATCH_BITS) - 1));
 }
 
-void ps_transfer_forward(PsReplay *replay, const PsLink *link, gint64 microbatch)
+static void deliver_after(PsReplay *replay, const PsLink *link, gint64 microbatch, gint64 wait_ps)
 {
-    gint64 latency_ps = link->sender != link->receiver ? link->latency_ps : 0;
-    if (latency_ps == 0) {
+    if (wait_ps == 0) {
         ps_lane_deliver(replay, link, microbatch);
         return;
     }
-    ps_simulator_schedule(replay->simulator, now(replay) + latency_ps, PS_PRIORITY_END,
+    ps_simulator_schedule(replay->simulator, now(replay) + wait_ps, PS_PRIORITY_END,
                           replay->deliver_handler, ps_transfer_number(replay, link, microbatch));
+}
+
+void ps_transfer_forward(PsReplay *replay, const PsLink *link, gint64 microbatch)
+{
+    deliver_after(replay, link, microbatch, link->sender != link->receiver ? link->latency_ps : 0);
+}
+
+/* How much longer than the sender the receiver of an eager message, which holds no stream for it,
+ * is busy with it. */
+static gint64 eager_rest_ps(const PsReplay *replay, const PsLink *link, gint64 microbatch)
+{
+    if (replay->settings->messages != PS_MESSAGES_EAGER) {
+        return 0;
+    }
+    const PsLane *sender = &replay->lanes[ps_lane_of(replay, link->sender, microbatch)];
+    const PsLane *receiver = &replay->lanes[ps_lane_of(replay, link->receiver, microbatch)];
+    gint64 rest_ps = ps_lane_transfer_ps(receiver, link->receive_ps) -
+                     ps_lane_transfer_ps(sender, link->send_ps);
+    return MAX(rest_ps, 0);
 }
 
 static PsOpKind transfer_kind(const PsReplay *replay G_GNUC_UNUSED,
@@ -65,7 +83,9 @@ static void transfer_finished(PsReplay *replay, const PsReplayActivity *activity
     PsLane *sender = &replay->lanes[activity->lane];
     hold_buffer(replay, activity->lane, activity->link->send_bytes, -1);
     if (activity->link->message == PS_FLAT) {
-        ps_transfer_forward(replay, activity->link, activity->index);
+        deliver_after(replay, activity->link, activity->index,
+                      activity->link->latency_ps +
+                          eager_rest_ps(replay, activity->link, activity->index));
     } else {
         ps_lane_deliver(replay, activity->link, activity->index);
     }
@@ -97,25 +117,20 @@ static PsActivity open_transfer(PsReplay *replay, const PsLink *link, gint64 mic
     return ps_activity_open(replay, eager ? 1 : 2, &content);
 }
 
-/* An eager message is on its way as long as the slower of both ends takes. */
-static gint64 send_duration(const PsReplay *replay, const PsLink *link)
-{
-    return replay->settings->messages == PS_MESSAGES_EAGER ? MAX(link->send_ps, link->receive_ps)
-                                                           : link->send_ps;
-}
-
 static void claim_send(PsReplay *replay, PsActivity activity, const PsLink *link, gint64 microbatch)
 {
-    ps_activity_claim(replay, activity, ps_lane_of(replay, link->sender, microbatch),
-                      PS_STREAM_SEND, send_duration(replay, link));
+    guint lane = ps_lane_of(replay, link->sender, microbatch);
+    ps_activity_claim(replay, activity, lane, PS_STREAM_SEND,
+                      ps_lane_transfer_ps(&replay->lanes[lane], link->send_ps));
 }
 
 static void claim_receive(PsReplay *replay, PsActivity activity, const PsLink *link,
                           gint64 microbatch)
 {
     gboolean single = replay->settings->streams == PS_STREAMS_SINGLE;
-    ps_activity_claim(replay, activity, ps_lane_of(replay, link->receiver, microbatch),
-                      single ? PS_STREAM_SEND : PS_STREAM_RECEIVE, link->receive_ps);
+    guint lane = ps_lane_of(replay, link->receiver, microbatch);
+    ps_activity_claim(replay, activity, lane, single ? PS_STREAM_SEND : PS_STREAM_RECEIVE,
+                      ps_lane_transfer_ps(&replay->lanes[lane], link->receive_ps));
 }
 
 /* One end comes to a transfer; the first one there opens it. */
@@ -167,11 +182,15 @@ static void post_sends(PsReplay *replay, const PsLane *lane, const PsStep *step)
     }
 }
 
+/* Receives are posted so far ahead where nothing that is to be sent holds them back. */
+#define MOST_AHEAD 1024
+
 void ps_transfer_advance(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
     PsStepTransfer next;
-    while (lane->posting != NULL && ps_posting_peek(lane->posting, &next)) {
+    while (lane->posting != NULL && lane->posting->n_taken < 2 * lane->n_taken + MOST_AHEAD &&
+           ps_posting_peek(lane->posting, &next)) {
         gboolean has_sends =
             next.sends && ps_program_step(replay->program, lane->stage, &next.step)->n_sends > 0;
         if (has_sends && !ps_posting_has_output(lane->posting, &next.step)) {

@@ -59,7 +59,7 @@ static void join(PsReplay *replay, guint number, guint joint, gint64 index)
     }
     ps_activity_claim(replay, open->activity, number,
                       is_serial(replay) ? PS_STREAM_COMPUTE : PS_STREAM_COLLECTIVE,
-                      program->duration_ps);
+                      ps_lane_transfer_ps(lane, program->duration_ps));
 }
 
 /* ---- weights that are brought together --------------------------------------------------------
@@ -142,6 +142,14 @@ void ps_update_gradients_start(PsReplay *replay, guint number, const PsTask *tas
                                   PS_PRIORITY_END, replay->bucket_handler,
                                   (guint64)number << BUCKET_BITS | i);
         }
+    }
+}
+
+void ps_update_bucket_done(PsReplay *replay, guint number, guint bucket)
+{
+    const PsLane *lane = &replay->lanes[number];
+    if (completes_gradients(lane)) {
+        join(replay, number, bucket, batch_of(lane));
     }
 }
 
@@ -257,7 +265,8 @@ gboolean ps_update_try_apply(PsReplay *replay, guint number)
                                       .fabric_number = PS_FLAT};
     lane->state = PS_LANE_UPDATING;
     PsActivity activity = ps_activity_open(replay, 1, &content);
-    ps_activity_claim(replay, activity, number, PS_STREAM_COMPUTE, duration_ps);
+    ps_activity_claim(replay, activity, number, PS_STREAM_COMPUTE,
+                      ps_draws_duration_ps(replay->draws, number, lane->slowness, duration_ps));
     return TRUE;
 }
 

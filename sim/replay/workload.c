@@ -109,6 +109,7 @@ gboolean ps_workload_finish(PsWorkload *workload, GError **error)
         }
         stage->first_lane = lane;
         stage->first_rank = rank;
+        stage->first_device = workload->placed ? stage->first_device : rank;
         lane += stage->data_parallel;
         rank += stage->data_parallel * stage->tensor_parallel;
         compute_s += stage->forward_s + stage->backward_s;
@@ -134,7 +135,12 @@ static void add_layer(PsWorkStage *work, const PsTmpc *tmpc)
     work->stash_bytes += tmpc->memory_per_microbatch_bytes;
     work->workspace_bytes += tmpc->workspace_bytes;
     work->optimizer_bytes += tmpc->memory_fixed_bytes; /* b, until split_fixed_memory */
-    work->layers[work->n_layers++] = (PsWorkLayer){tmpc->backward_s, tmpc->weight_bytes};
+    work->layers[work->n_layers++] = (PsWorkLayer){
+        {tmpc->forward_s, tmpc->backward_s, tmpc->recompute_s},
+        tmpc->weight_bytes,
+        tmpc->n_collectives,
+        tmpc->collectives,
+    };
 }
 
 /* Takes at most `most` bytes out of what is left. */
@@ -215,7 +221,9 @@ static PsWorkBorder *sum_borders(const PsPlan *plan, const PsProfile *profile)
 PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, GError **error)
 {
     guint n = plan->n_stages;
-    double bandwidth_bytes_per_s = plan->setting.bandwidth_bytes_per_s;
+    PsLevels levels = ps_setting_levels(&plan->setting);
+    g_autofree PsCrossing *crossings = g_new(PsCrossing, n);
+    ps_plan_crossings(plan, crossings);
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
     g_autofree PsWorkBorder *sums = sum_borders(plan, profile);
     g_autoptr(PsWorkload) workload = ps_workload_new(n, n * n, plan->setting.microbatches);
@@ -224,6 +232,7 @@ PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, 
         guint d = plan->stages[i].data_parallel;
         work->data_parallel = d;
         work->tensor_parallel = plan->stages[i].tensor_parallel;
+        work->first_device = plan->stages[i].first_device;
         work->in_flight = estimate->stages[i].in_flight;
         work->layers = g_new(PsWorkLayer, plan->stages[i].n_layers);
         for (guint k = 0; k < plan->stages[i].n_layers; k++) {
@@ -231,17 +240,21 @@ PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile, 
         }
         work->gradient_bytes = work->weights_bytes;
         work->resync_bytes = 4.0 * (d - 1) * work->weights_bytes / d;
-        work->resync_s = work->resync_bytes / bandwidth_bytes_per_s;
+        work->resync_s =
+            work->resync_bytes / levels.level[crossings[i].resync].bandwidth_bytes_per_s;
         split_fixed_memory(work);
     }
     workload->n_borders = 0;
     for (guint i = 0; i < n * n; i++) {
         if (sums[i].source_bytes >= 0) {
-            sums[i].source_s = sums[i].source_bytes / bandwidth_bytes_per_s;
-            sums[i].target_s = sums[i].target_bytes / bandwidth_bytes_per_s;
+            const PsLevel *out = &levels.level[crossings[i / n].leave];
+            const PsLevel *in = &levels.level[crossings[i % n].enter];
+            sums[i].source_s = sums[i].source_bytes / out->bandwidth_bytes_per_s;
+            sums[i].target_s = sums[i].target_bytes / in->bandwidth_bytes_per_s;
             workload->borders[workload->n_borders++] = sums[i];
         }
     }
+    workload->placed = levels.n > 1;
     workload->memory_bytes = plan->setting.memory_bytes;
     workload->wrap = workload->n_borders > 0 ? workload->borders[0] : (PsWorkBorder){0};
     if (!ps_workload_finish(workload, error)) {

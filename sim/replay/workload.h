@@ -7,8 +7,10 @@
 
 /* A layer of a stage, as far as it matters when in a step something happens. */
 typedef struct {
-    double backward_s;
+    double pass_s[PS_N_PASSES];
     double weights_bytes;
+    guint n_collectives;
+    const PsTmpcCollective *collectives; /* among the ranks of a lane; borrowed */
 } PsWorkLayer;
 
 /* All times and sizes are for one microbatch on one lane (its ranks act in lock step), unless said
@@ -17,7 +19,8 @@ typedef struct {
     guint data_parallel;   /* d: microbatch n runs on replica n mod d */
     guint tensor_parallel; /* t */
     guint first_lane;      /* lanes are numbered stage by stage, replica by replica */
-    guint first_rank;      /* so are devices, t per lane */
+    guint first_rank;      /* so are ranks, t per lane */
+    guint first_device;    /* of the stage's d·t; first_rank where nobody places them */
     guint in_flight;       /* y: microbatches between forward and backward per lane at most */
     double forward_s, backward_s, recompute_s;
     double weight_gradient_s; /* the part of backward_s that schedules may run apart (W) */
@@ -55,6 +58,7 @@ typedef struct {
     double memory_bytes; /* of one device; 0 where nobody says */
     guint n_lanes;
     guint microbatches; /* N per batch; every stage's d divides it */
+    gboolean placed;    /* the caller fills in first_device */
     /* How many pipelines alike there are, of which this is one (fold.h); 1 elsewhere. The stages'
      * collectives are among the replicas of all of them. */
     guint copies;
@@ -76,17 +80,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsWorkload, ps_workload_free)
  * has a border from an earlier one; the error (INPUT) names the stage. */
 gboolean ps_workload_finish(PsWorkload *workload, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The workload of a plan under Piper's cost model (design section 3). With B the bandwidth and sums
- * over the edges (u,v) of the layer graph between two stages,
- *     source_s = sum (c(u,v) + c_bw_u(v)) / B        target_s = sum (c(u,v) + c_fw_v(u)) / B
- *     resync_s = 4 (d - 1) w / (d B)                 w = sum of the layers' weight bytes
- * A stage that no edge comes into follows the stage before it over a border of no length. The wrap
- * of schedules with chunks carries as much as the first border.
- * Where the profile does not give the weight gradient, it is half the backward: one of two matrix
- * products.
- * The fixed memory b of Piper's profiles counts weights, the second weight version of
- * PipeDream-2BW and all else, and the workspace of layers that recompute. It is taken apart here:
- * weights, versions, gradients min(w, what is left of b'), in this order, the rest optimizer state;
- * b' = b - workspace. */
+/* The workload of a plan under Piper's cost model (design section 3); profile must outlive it. With
+ * B the bandwidth (of the level that the stage pays: place.h) and sums over the edges (u,v) of the
+ * layer graph between two stages, source_s = sum (c(u,v) + c_bw_u(v)) / B        target_s = sum
+ * (c(u,v) + c_fw_v(u)) / B resync_s = 4 (d - 1) w / (d B)                 w = sum of the layers'
+ * weight bytes A stage that no edge comes into follows the stage before it over a border of no
+ * length. The wrap of schedules with chunks carries as much as the first border. Where the profile
+ * does not give the weight gradient, it is half the backward: one of two matrix products. The fixed
+ * memory b of Piper's profiles counts weights, the second weight version of PipeDream-2BW and all
+ * else, and the workspace of layers that recompute. It is taken apart here: weights, versions,
+ * gradients min(w, what is left of b'), in this order, the rest optimizer state; b' = b -
+ * workspace. */
 PsWorkload *ps_workload_from_plan(const PsPlan *plan, const PsProfile *profile,
                                   GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -86,6 +86,7 @@ void ps_run_free(PsRun *run)
     if (run != NULL) {
         g_free(run->folder);
         g_free(run->out_of_memory);
+        g_free(run->standstill);
         ps_run_summary_free(run->summary);
         g_clear_pointer(&run->ops, g_array_unref);
         g_clear_pointer(&run->memory, g_array_unref);

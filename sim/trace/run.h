@@ -74,6 +74,7 @@ typedef struct {
     char *folder;
     PsRunSummary *summary;
     char *out_of_memory; /* of a run just made, where a lane held more than there is: a sentence */
+    char *standstill;    /* likewise, where a device stopped: who waits for whom */
     GArray *ops;         /* PsTraceOp, in file order; NULL if not asked for */
     GArray *memory;      /* PsTraceMemory, likewise */
     GArray *loads;       /* PsTraceLoad, likewise; empty where the run has no loader */

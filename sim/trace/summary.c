@@ -144,6 +144,7 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     ps_json_end_object(writer);
     ps_json_begin_object(writer, "cluster");
     put_fields(writer, setting_fields, &summary->setting);
+    ps_setting_write_levels(&summary->setting, writer);
     ps_json_end_object(writer);
     ps_json_put_double(writer, "estimate_tps_s", summary->estimate_tps_s);
     ps_json_put_boolean(writer, "nested", summary->nested);
@@ -327,8 +328,9 @@ static void get_summary(PsJsonReader *reader, PsRunSummary *summary)
     summary->time_unit_s = ps_json_double(reader, "time_unit_s", 0, G_MAXDOUBLE);
     ps_json_leave(reader);
     ps_json_enter(reader, "cluster");
-    expect_keys(reader, setting_fields, (const char *const[]){NULL});
+    expect_keys(reader, setting_fields, (const char *const[]){"placement", "levels", NULL});
     get_fields(reader, setting_fields, &summary->setting);
+    ps_setting_read_levels(reader, &summary->setting);
     ps_json_leave(reader);
     summary->estimate_tps_s = ps_json_double(reader, "estimate_tps_s", 0, G_MAXDOUBLE);
     summary->nested = ps_json_boolean(reader, "nested");

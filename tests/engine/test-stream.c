@@ -59,8 +59,10 @@ START_TEST(one_after_the_other)
     gint64 start_ps;
     ck_assert(ps_streams_running(bench.streams, 0, &running, &start_ps));
     ck_assert_uint_eq(running, first);
+    ck_assert(ps_streams_first(bench.streams, 0, &running) && running == first);
     ps_simulator_run(bench.simulator);
     ck_assert(!ps_streams_running(bench.streams, 0, &running, &start_ps));
+    ck_assert(!ps_streams_first(bench.streams, 0, &running));
     ck_assert_str_eq(bench.log->str, "0 start 0; 5 start 1; 5 release 0/0 since 0; 5 finish 0; "
                                      "8 release 1/0 since 5; 8 finish 1; ");
 }

@@ -133,9 +133,9 @@ static const struct {
      ": $.nodes[1].TMPCs[\"2\"][0].memoryUsageB: is a string (expected a number from 0 to 1e+18)"},
     {"\"memoryUsageB\": 32", "\"memoryUsageC\": 32",
      ": $.nodes[1].TMPCs[\"2\"][0].memoryUsageC: unknown key (did you mean memoryUsageA?)"},
-    {"\"memoryUsageB\": 32", "\"memoryUsageB\": 32, \"collectives\": []",
-     ": $.nodes[1].TMPCs[\"2\"][0].collectives: is not supported yet (expected the time of "
-     "collectives inside timePerSample)"},
+    {"\"memoryUsageB\": 32", "\"memoryUsageB\": 32, \"collectives\": [{\"pass\": \"foreward\"}]",
+     ": $.nodes[1].TMPCs[\"2\"][0].collectives[0].pass: \"foreward\" is unknown (did you mean "
+     "forward?)"},
     /* sync maps */
     {"\"syncTimeFw\": {\"3\": 43}", "\"syncTimeFw\": {}",
      ": $.nodes[1].TMPCs[\"2\"][0].syncTimeFw[\"3\"]: is missing (expected a number from 0 to "

@@ -60,7 +60,8 @@ static void put_layer(Maker *maker, guint layer)
                            layer > 0 ? ", " : "", layer);
     put_tmpcs(maker, layer, 1);
     g_string_append(maker->text, "]");
-    for (guint degree = 2; maker->wanted->tensor_parallel && degree <= 4; degree *= 2) {
+    for (guint degree = 2; maker->wanted->tensor_parallel && degree <= 4;
+         degree = maker->wanted->any_degree ? degree + 1 : 2 * degree) {
         if (g_rand_int_range(maker->random, 0, 4) > 0) {
             g_string_append_printf(maker->text, ", \"%u\": [", degree);
             put_tmpcs(maker, layer, degree);

@@ -9,6 +9,7 @@ typedef struct {
     gboolean chain;           /* layer i -> i+1 present */
     guint most_tmpcs;         /* per degree, at least 1 */
     gboolean tensor_parallel; /* some layers have t = 2 (and 4) */
+    gboolean any_degree;      /* t = 3 as well */
     gboolean same_weights;    /* all TMPCs of a layer and degree share w and sync bytes, as in
                                  published profiles */
     guint devices, microbatches;

@@ -33,7 +33,9 @@ START_TEST(nothing_set_changes_nothing)
         static const gint64 times_ps[] = {0, 1, OP_PS, (G_GINT64_CONSTANT(1) << 53) + 1,
                                           (G_GINT64_CONSTANT(1) << 61) + 1};
         for (guint j = 0; j < G_N_ELEMENTS(times_ps); j++) {
-            ck_assert_int_eq(ps_draws_duration_ps(draws, 0, 0, 8, times_ps[j]), times_ps[j]);
+            ck_assert_int_eq(ps_draws_duration_ps(draws, 0, ps_disturbance_slowness(quiet[i], 0, 8),
+                                                  times_ps[j]),
+                             times_ps[j]);
         }
         ck_assert(!ps_disturbance_is_random(quiet[i]));
         ck_assert(ps_disturbance_stop_ps(quiet[i], 0, 8) == G_MAXINT64);
@@ -56,7 +58,7 @@ START_TEST(jitter_has_its_mean_and_spread)
         g_autoptr(PsDraws) draws = ps_draws_new(jitter, 4);
         double sum = 0, squares = 0;
         for (guint draw = 0; draw < DRAWS; draw++) {
-            double x = (double)ps_draws_duration_ps(draws, 3, 12, 4, OP_PS) / (double)OP_PS;
+            double x = (double)ps_draws_duration_ps(draws, 3, 1, OP_PS) / (double)OP_PS;
             sum += x;
             squares += (x - 1) * (x - 1);
         }
@@ -91,7 +93,8 @@ START_TEST(lanes_draw_from_their_own_streams)
         guint lane = (guint)g_rand_int_range(rand, 0, LANES);
         double factor = ps_rng_noise(streams[lane], PS_NOISE_GAMMA, 0.2);
         double slow = lane == 2 ? 1.5 : 1; /* ranks 4 and 5 */
-        ck_assert_int_eq(ps_draws_duration_ps(draws, lane, 2 * lane, 2, OP_PS),
+        ck_assert_int_eq(ps_draws_duration_ps(
+                             draws, lane, ps_disturbance_slowness(disturbance, 2 * lane, 2), OP_PS),
                          llrint((double)OP_PS * (slow * factor)));
     }
     for (guint lane = 0; lane < LANES; lane++) {
@@ -102,9 +105,9 @@ START_TEST(lanes_draw_from_their_own_streams)
     g_autoptr(PsDisturbance) other = ps_disturbance_new(texts, NULL);
     g_autoptr(PsDraws) first = ps_draws_new(disturbance, 1), second = ps_draws_new(disturbance, 1);
     g_autoptr(PsDraws) third = ps_draws_new(other, 1);
-    gint64 drawn_ps = ps_draws_duration_ps(first, 0, 0, 1, OP_PS);
-    ck_assert_int_eq(ps_draws_duration_ps(second, 0, 0, 1, OP_PS), drawn_ps);
-    ck_assert_int_ne(ps_draws_duration_ps(third, 0, 0, 1, OP_PS), drawn_ps);
+    gint64 drawn_ps = ps_draws_duration_ps(first, 0, 1, OP_PS);
+    ck_assert_int_eq(ps_draws_duration_ps(second, 0, 1, OP_PS), drawn_ps);
+    ck_assert_int_ne(ps_draws_duration_ps(third, 0, 1, OP_PS), drawn_ps);
 }
 END_TEST
 
@@ -161,7 +164,8 @@ START_TEST(a_lane_is_as_slow_as_its_slowest_device)
                 stop_ms = stop.value[rank] > 0 ? MIN(stop_ms, stop.value[rank]) : stop_ms;
             }
             gint64 stop_ps = stop_ms < G_MAXDOUBLE ? (gint64)(stop_ms * 1e9) : G_MAXINT64;
-            ck_assert_int_eq(ps_draws_duration_ps(draws, 0, first, n, 8000),
+            ck_assert_int_eq(ps_draws_duration_ps(
+                                 draws, 0, ps_disturbance_slowness(disturbance, first, n), 8000),
                              (gint64)(8000 * factor));
             ck_assert(ps_disturbance_link_factor(disturbance, first, n) == link_factor);
             ck_assert_int_eq(ps_disturbance_stop_ps(disturbance, first, n), stop_ps);
@@ -178,10 +182,15 @@ START_TEST(long_times_stay_on_the_clock)
     g_autoptr(PsDisturbance) disturbance = read_one(PS_DISTURBANCE_SLOW, "rank=0 factor=1000000");
     g_autoptr(PsDraws) draws = ps_draws_new(disturbance, 1);
     const gint64 longest_ps = G_GINT64_CONSTANT(1) << 60;
-    ck_assert_int_eq(ps_draws_duration_ps(draws, 0, 0, 1, G_GINT64_CONSTANT(1000000000000)),
+    ck_assert_int_eq(ps_draws_duration_ps(draws, 0, ps_disturbance_slowness(disturbance, 0, 1),
+                                          G_GINT64_CONSTANT(1000000000000)),
                      G_GINT64_CONSTANT(1000000000000000000));
-    ck_assert_int_eq(ps_draws_duration_ps(draws, 0, 0, 1, G_GINT64_CONSTANT(1) << 50), longest_ps);
-    ck_assert_int_eq(ps_draws_duration_ps(draws, 0, 0, 1, longest_ps + 1), longest_ps + 1);
+    ck_assert_int_eq(ps_draws_duration_ps(draws, 0, ps_disturbance_slowness(disturbance, 0, 1),
+                                          G_GINT64_CONSTANT(1) << 50),
+                     longest_ps);
+    ck_assert_int_eq(
+        ps_draws_duration_ps(draws, 0, ps_disturbance_slowness(disturbance, 0, 1), longest_ps + 1),
+        longest_ps + 1);
 }
 END_TEST
 

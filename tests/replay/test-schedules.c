@@ -49,7 +49,7 @@ static Ends note_ends(const PsWorkload *workload, const PsRecording *run)
     for (guint i = 0; i < run->ops->len; i++) {
         const PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, i);
         if (op->stream == PS_STREAM_COMPUTE && op->kind != PS_OP_SEND &&
-            op->kind != PS_OP_RECEIVE && op->kind != PS_OP_RESYNC) {
+            op->kind != PS_OP_RECEIVE && op->kind != PS_OP_RESYNC && op->kind != PS_OP_OPTIMIZER) {
             ck_assert_int_eq(op->replica,
                              op->microbatch % workload->stages[op->stage].data_parallel);
             gint64 *end_ps = end_at(&ends, op->kind, place_of(&ends, op), op->microbatch);
@@ -181,6 +181,124 @@ START_TEST(every_schedule_conforms)
             check_schedule(ps_schedules[i], rand, trial);
         }
     }
+}
+END_TEST
+
+/* ---- every way of communicating ----------------------------------------------------------------
+ */
+
+/* Adds what a network needs: gradients, and bytes that take as long at 1 GB/s as the times say. */
+static void add_bytes(PsWorkload *workload, GRand *rand)
+{
+    for (guint i = 0; i < workload->n_stages; i++) {
+        PsWorkStage *stage = &workload->stages[i];
+        double d = stage->data_parallel;
+        stage->gradient_bytes = d > 1 ? g_rand_int_range(rand, 1, 1000) * 1e3 : 0;
+        stage->resync_bytes = 4 * (d - 1) / d * stage->gradient_bytes;
+        stage->resync_s = stage->resync_bytes / 1e9;
+        stage->n_layers = (guint)g_rand_int_range(rand, 1, 4);
+        stage->layers = g_new(PsWorkLayer, stage->n_layers);
+        for (guint k = 0; k < stage->n_layers; k++) {
+            stage->layers[k] = (PsWorkLayer){{0, stage->backward_s / stage->n_layers, 0},
+                                             stage->gradient_bytes / stage->n_layers};
+        }
+    }
+    for (guint i = 0; i < workload->n_borders; i++) {
+        PsWorkBorder *border = &workload->borders[i];
+        border->source_bytes = border->source_s * 1e9;
+        border->target_bytes = border->target_s * 1e9;
+    }
+}
+
+static char *pick(GRand *rand, char *const *values)
+{
+    return values[g_rand_int_range(rand, 0, (gint32)g_strv_length((char **)values + 1) + 1)];
+}
+
+/* Random settings that go together; NULL stands first in each list. */
+static PsReplayChoices random_mode(const PsSchedule *schedule, GRand *rand)
+{
+    static char *const communications[] = {NULL, "blocking", NULL};
+    static char *const messages[] = {NULL, "eager", NULL};
+    static char *const streams[] = {NULL, "single", NULL};
+    static char *const shardings[] = {NULL, "zero1", "zero2", "zero3", NULL};
+    static char *const buckets[] = {NULL, "200kB", NULL};
+    static char *const placements[] = {NULL, "tensor,pipeline,data", "pipeline,data,tensor", NULL};
+    static char *const jitters[] = {NULL, NULL};
+    PsReplayChoices choices = {
+        .schedule = (char *)schedule->name,
+        .chunks = schedule->max_chunks > 2 ? "2" : NULL,
+        .communication = pick(rand, communications),
+        .messages = pick(rand, messages),
+        .start = g_rand_boolean(rand) ? "cold" : NULL,
+        .optimizer = g_rand_boolean(rand) ? "1GB/s" : NULL,
+        .launch_overhead = g_rand_boolean(rand) ? "1us" : NULL,
+        .hop_overhead = g_rand_boolean(rand) ? "2us" : NULL,
+    };
+    choices.disturbances[PS_DISTURBANCE_JITTER] = pick(rand, jitters);
+    if (choices.communication == NULL) {
+        choices.streams = pick(rand, streams);
+        choices.bucket = pick(rand, buckets);
+    }
+    if (ps_schedule_flushes(schedule) && choices.bucket == NULL) {
+        choices.sharding = pick(rand, shardings);
+    }
+    if (g_rand_boolean(rand)) {
+        choices.placement = pick(rand, placements);
+        choices.network = "topology";
+    }
+    return choices;
+}
+
+/* Whether nobody need wait for a receiver that waits for him, or for replicas that need others'
+ * microbatches first to gather weights with. */
+static gboolean cannot_lock(const PsSchedule *schedule, const PsReplayChoices *choices)
+{
+    gboolean gathers = g_strcmp0(choices->sharding, "zero3") == 0;
+    return (choices->messages != NULL ||
+            (choices->communication == NULL && choices->streams == NULL)) &&
+           (schedule->uniform || !gathers);
+}
+
+START_TEST(every_mode_conforms)
+{
+    static const char *const topologies[] = {"flat:512 1GB/s 1GiB",
+                                             "node:8 10GB/s 1us cluster:512 1GB/s 5us 1GiB",
+                                             "node:4 4GB/s cluster:512 1GB/s 5us shared 1GiB",
+                                             "ring:64 8GB/s 1us ring cluster:512 1GB/s 1GiB"};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("every_mode_conforms"));
+    guint n_done = 0, n_locked = 0;
+    for (guint trial = 0; trial < 600; trial++) {
+        guint n_schedules = 0;
+        while (ps_schedules[n_schedules] != NULL) {
+            n_schedules++;
+        }
+        const PsSchedule *schedule = ps_schedules[trial % n_schedules];
+        g_autoptr(PsWorkload) workload = workload_for(schedule, rand);
+        add_bytes(workload, rand);
+        PsReplayChoices choices = random_mode(schedule, rand);
+        g_autoptr(GError) error = NULL;
+        gboolean opened = ps_replay_choices_open(
+            &choices, choices.network != NULL ? topologies[g_rand_int_range(rand, 0, 4)] : NULL,
+            &error);
+        ps_assert_no_error(error);
+        ck_assert(opened);
+        g_auto(PsRecording) run;
+        gboolean done = ps_try_record(workload, &choices, &run);
+        ck_assert(done || !cannot_lock(schedule, &choices));
+        n_done += done;
+        n_locked += !done;
+        if (done) {
+            ps_check_streams(workload, run.ops);
+            Ends ends = note_ends(workload, &run);
+            check_flow(&ends);
+            check_memory(workload, &run);
+        }
+        ps_topology_free(choices.topology);
+        ps_disturbance_free(choices.disturbance);
+    }
+    ck_assert_uint_gt(n_done, 400);
+    ck_assert_uint_gt(n_locked, 0);
 }
 END_TEST
 
@@ -591,6 +709,6 @@ START_TEST(chunks_need_a_uniform_chain)
 }
 END_TEST
 
-PS_TEST_MAIN("schedules", every_schedule_conforms, gpipe, interleaved, zb_h1, zb_h2, zb_v,
-             dualpipe_v, pipedream, overflow_says_what_was_alive, zero_bubble_table_5, wrong_lines,
-             chunks_need_a_uniform_chain)
+PS_TEST_MAIN("schedules", every_schedule_conforms, every_mode_conforms, gpipe, interleaved, zb_h1,
+             zb_h2, zb_v, dualpipe_v, pipedream, overflow_says_what_was_alive, zero_bubble_table_5,
+             wrong_lines, chunks_need_a_uniform_chain)
