@@ -122,7 +122,9 @@ PsReplayResult *ps_fold_run(const PsWorkload *workload, const PsReplaySettings *
     };
     g_autoptr(PsReplayResult) result =
         ps_replay_run(folded, settings, sink != NULL ? &unfolding : NULL, NULL);
-    if (result == NULL || result->out_of_memory != NULL) {
+    if (result != NULL && result->partial) {
+        g_clear_pointer(&result->out_of_memory, g_free); /* no time to find the words */
+    } else if (result == NULL || result->out_of_memory != NULL) {
         /* For its words; the records are those that have been handed on. */
         return ps_replay_run(workload, settings, NULL, error);
     }
