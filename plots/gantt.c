@@ -131,13 +131,32 @@ static char *title_text(const PsRunSummary *summary)
                            schedule != NULL ? schedule : "replay", devices, outcome);
 }
 
+/* Whether a setting is in the title, or as one would expect, or of no use to the eye. */
+static gboolean goes_without_saying(const char *name, const char *value)
+{
+    static const struct {
+        const char *name, *value; /* NULL: whatever it is */
+    } settings[] = {{"schedule", NULL},
+                    {"messages", "rendezvous"},
+                    {"streams", "split"},
+                    {"sharding", "none"},
+                    {"placement", "tensor,data,pipeline"},
+                    {"topology-sha256", NULL}};
+    for (guint i = 0; i < G_N_ELEMENTS(settings); i++) {
+        if (strcmp(settings[i].name, name) == 0) {
+            return settings[i].value == NULL || strcmp(settings[i].value, value) == 0;
+        }
+    }
+    return FALSE;
+}
+
 static char *settings_text(const PsRunSummary *summary)
 {
     GString *text = g_string_new(NULL);
     for (char **name = summary->setting_names; *name != NULL; name++) {
-        if (strcmp(*name, "schedule") != 0) {
-            g_string_append_printf(text, "%s %s  ·  ", *name,
-                                   (char *)g_hash_table_lookup(summary->settings, *name));
+        const char *value = g_hash_table_lookup(summary->settings, *name);
+        if (!goes_without_saying(*name, value)) {
+            g_string_append_printf(text, "%s %s  ·  ", *name, value);
         }
     }
     g_autofree char *memory = ps_quantity_format(PS_BYTES, summary->setting.memory_bytes);

@@ -14,6 +14,7 @@ typedef struct {
     PsPlan *best;
     PsEstimate *best_estimate;
     double least_memory_bytes; /* of the plans that do not fit */
+    gboolean unplaced;         /* some would fit, but for the levels */
 } Search;
 
 /* ---- the layers of a stage ----------------------------------------------------------------------
@@ -92,6 +93,7 @@ static PsPlan *copy_plan(const PsPlan *plan)
 static void keep_better(Search *search, PsPlan *plan)
 {
     if (search->costs->levels.n > 1 && !ps_complete_places(plan, search->costs, NULL)) {
+        search->unplaced = TRUE;
         return;
     }
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, search->profile);
@@ -200,6 +202,10 @@ static PsBaselineResult run(Search *search, const PsPlannerOptions *options)
     search->least_memory_bytes = INFINITY;
     try_recompute(search, &options->restrictions);
     ps_estimate_free(search->best_estimate);
+    if (search->best == NULL && search->unplaced) {
+        return (PsBaselineResult){
+            NULL, NAN, g_strdup("no places keep its tensor-parallel groups within the levels")};
+    }
     return (PsBaselineResult){search->best, search->best != NULL ? NAN : search->least_memory_bytes,
                               NULL};
 }

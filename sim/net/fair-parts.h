@@ -16,7 +16,7 @@ typedef struct {
 #define PS_FEW_PARTS 4
 
 typedef struct {
-    guint32 n_parts; /* 0: free */
+    guint32 n_parts; /* 0: nothing has this number */
     guint32 bottleneck;
     guint32 next_free;
     guint32 many_capacity;
@@ -35,63 +35,68 @@ typedef struct {
 typedef struct {
     guint32 bottleneck;
     guint32 n_parts;
+    guint32 place; /* in the bottleneck's list of holds */
     double weight;
 } PsFairShare;
+
+/* Where flows that a bottleneck holds back are: a share of a link's list. */
+typedef struct {
+    guint32 link;
+    guint32 share;
+} PsFairHold;
 
 typedef struct {
     double capacity;
     double weight; /* of the entries */
-    double level;  /* rate of the flows whose bottleneck it is */
+    double level;  /* rate of the flows that it holds back; 0 where there are none */
     PsFairEntry *entries;
     PsFairShare *shares; /* of the entries whose flows have a bottleneck */
+    PsFairHold *holds;   /* of the flows whose bottleneck it is */
     guint32 n_entries, entry_capacity;
     guint32 n_shares, share_capacity;
-    guint32 component; /* NONE for a link without flows */
-    guint32 next;      /* in its component, a ring; of a free link: the next free one */
+    guint32 n_holds, hold_capacity;
+    guint32 n_held;    /* flows whose bottleneck it is */
+    guint32 next_free; /* of links that belong to one flow */
 } PsFairLink;
 
-/* Links joined by flows. It may be more than one: where flows have gone, this shows when all
- * components are built anew. */
+/* Of a link, while rates are found anew. Marks are numbers of updates. */
 typedef struct {
-    guint32 first; /* a link; from there on bottlenecks come in the order of their levels, as far
-                      as the component has not been joined with another */
-    guint32 n_links;
-    guint32 next_free;
-    guint32 fresh; /* the flow without bottleneck, or NONE */
-    gboolean cold; /* more than that is new: it must be filled */
-    gboolean dirty;
-} PsFairComponent;
-
-/* Of a link, while the rates of its component are found. */
-typedef struct {
-    double left;   /* capacity for the flows that are not fixed yet */
-    double weight; /* theirs */
-    double level;  /* found by an adjustment */
-    guint32 n_parts;
-    guint32 round; /* of that adjustment */
+    double left;      /* capacity for the rising flows; as long as it is not counted, only what
+                         others have given back since the last update */
+    double weight;    /* of the rising flows */
+    double level;     /* of the flows that it holds back now, if it is fixed */
+    double least;     /* level that all of its flows can have: it is not full below */
+    double queued;    /* lowest level of its candidates */
+    guint32 n_parts;  /* of the rising flows */
+    guint32 crossed;  /* mark: the above is of this update */
+    guint32 counted;  /* mark: `left` is all that is left */
+    guint32 released; /* mark: the flows that it held back rise, until it is fixed */
+    guint32 fixed;    /* mark: it is a bottleneck, and done with */
+    guint32 settled;  /* mark: it stays the bottleneck that it was */
+    guint32 touched;  /* number of a batch */
+    guint32 changed;  /* mark: the owner has heard of it */
 } PsFairRest;
 
-/* A link that waits to be full. */
+/* A link that waits for its level. */
 typedef struct {
-    double level; /* at most the level at which it will be */
+    double level; /* at most the level at which it will be looked at */
     guint32 link;
 } PsFairCandidate;
 
 struct PsFair {
     const PsFairFuncs *funcs;
     gpointer owner;
-    GArray *flows;      /* PsFairFlow */
-    GArray *rounds;     /* guint32, by flow: the filling that fixed it last */
-    GArray *links;      /* PsFairLink */
-    GArray *rests;      /* PsFairRest, by link */
-    GArray *components; /* PsFairComponent */
-    guint32 free_flow, free_link, free_component;
-    guint n_links; /* without those that belong to one flow */
-    guint n_flows;
-    guint n_removed;    /* since the components were built */
-    guint32 round;      /* number of the filling or adjustment */
-    GArray *dirty;      /* guint32, components; some may be free again */
-    GArray *members;    /* guint32, links of the component at hand */
+    GArray *flows; /* PsFairFlow */
+    GArray *links; /* PsFairLink */
+    GArray *rests; /* PsFairRest, by link */
+    guint32 free_flow, free_link;
+    guint n_links;      /* without those that belong to one flow */
+    GArray *fresh;      /* guint32, flows since the last update */
+    GArray *left_links; /* guint32, links that flows have left since then */
+    guint32 update, batch;
+    guint n_rising;     /* flows */
+    GArray *changed;    /* guint32, links whose level or flows change */
+    GArray *touched;    /* guint32, links over which more flows rise */
     GArray *candidates; /* PsFairCandidate, a heap */
 };
 
@@ -115,34 +120,13 @@ static inline PsFairRest *ps_fair_rest(const PsFair *fair, guint32 link)
     return &g_array_index(fair->rests, PsFairRest, link);
 }
 
-static inline PsFairComponent *ps_fair_component(const PsFair *fair, guint32 component)
-{
-    return &g_array_index(fair->components, PsFairComponent, component);
-}
-
-/* ---- components (fair-components.c) -----------------------------------------------------------
- */
-
-/* Joins what a new flow crosses. */
-void ps_fair_join(PsFair *fair, guint32 flow);
-/* A flow is about to be removed. */
-void ps_fair_part_with(PsFair *fair, guint32 flow);
-/* Builds all components anew if too many flows have gone. */
-void ps_fair_rebuild(PsFair *fair);
-/* Lists the links of a component that have flows as fair->members; the others leave it. The
- * component is clean then, and gone if nothing is left. */
-void ps_fair_gather(PsFair *fair, guint32 component);
-/* The members, in the order that they have now, are the component's ring. */
-void ps_fair_link_members(PsFair *fair, guint32 component);
-
-/* ---- rates (fair-rates.c) ---------------------------------------------------------------------
- */
-
 /* Changes a flow's bottleneck; to is NONE for a flow that goes. */
 void ps_fair_move(PsFair *fair, guint32 flow, guint32 to);
-/* Finds the levels of the members and the bottlenecks of their flows; puts the members that are
- * bottlenecks first, by level. */
+
+/* The link's level or flows are about to change. */
+void ps_fair_begin(PsFair *fair, guint32 link);
+
+/* Finds the bottlenecks that differ from what they were before flows came (fair->fresh) and left
+ * (fair->left_links), and makes them the flows' bottlenecks; the levels are left in the rests
+ * (fair-fill.c). */
 void ps_fair_fill(PsFair *fair);
-/* Finds the levels as if no flow changed its bottleneck, and whether they are fair: if so they are
- * the members' levels now. fresh (or NONE): a flow without a bottleneck. */
-gboolean ps_fair_adjust(PsFair *fair, guint32 fresh);

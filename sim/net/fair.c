@@ -12,19 +12,19 @@ PsFair *ps_fair_new(const double *capacities, guint n_links, const PsFairFuncs *
     fair->owner = owner;
     fair->n_links = n_links;
     fair->flows = g_array_new(FALSE, TRUE, sizeof(PsFairFlow));
-    fair->rounds = g_array_new(FALSE, TRUE, sizeof(guint32));
     fair->links = g_array_sized_new(FALSE, TRUE, sizeof(PsFairLink), n_links);
     fair->rests = g_array_sized_new(FALSE, TRUE, sizeof(PsFairRest), n_links);
-    fair->components = g_array_new(FALSE, TRUE, sizeof(PsFairComponent));
-    fair->dirty = g_array_new(FALSE, FALSE, sizeof(guint32));
-    fair->members = g_array_new(FALSE, FALSE, sizeof(guint32));
+    GArray **const numbers[] = {&fair->fresh, &fair->left_links, &fair->changed, &fair->touched};
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        *numbers[i] = g_array_new(FALSE, FALSE, sizeof(guint32));
+    }
     fair->candidates = g_array_new(FALSE, FALSE, sizeof(PsFairCandidate));
-    fair->free_flow = fair->free_link = fair->free_component = NONE;
+    fair->free_flow = fair->free_link = NONE;
+    fair->batch = 1;
     g_array_set_size(fair->links, n_links);
     g_array_set_size(fair->rests, n_links);
     for (guint i = 0; i < n_links; i++) {
         ps_fair_link(fair, i)->capacity = capacities[i];
-        ps_fair_link(fair, i)->component = NONE;
     }
     return fair;
 }
@@ -40,15 +40,13 @@ void ps_fair_free(PsFair *fair)
     for (guint i = 0; i < fair->links->len; i++) {
         g_free(ps_fair_link(fair, i)->entries);
         g_free(ps_fair_link(fair, i)->shares);
+        g_free(ps_fair_link(fair, i)->holds);
     }
-    g_array_unref(fair->flows);
-    g_array_unref(fair->rounds);
-    g_array_unref(fair->links);
-    g_array_unref(fair->rests);
-    g_array_unref(fair->components);
-    g_array_unref(fair->dirty);
-    g_array_unref(fair->members);
-    g_array_unref(fair->candidates);
+    GArray *const arrays[] = {fair->flows,      fair->links,   fair->rests,   fair->fresh,
+                              fair->left_links, fair->changed, fair->touched, fair->candidates};
+    for (guint i = 0; i < G_N_ELEMENTS(arrays); i++) {
+        g_array_unref(arrays[i]);
+    }
     g_free(fair);
 }
 
@@ -62,6 +60,86 @@ double ps_fair_level(const PsFair *fair, guint link)
     return ps_fair_link(fair, link)->level;
 }
 
+/* ---- shares -----------------------------------------------------------------------------------
+ */
+
+/* Room for one more element of a list that doubles. */
+static gpointer grow(gpointer list, guint32 n, guint32 *capacity, gsize size)
+{
+    if (n < *capacity) {
+        return list;
+    }
+    *capacity = MAX(4, 2 * *capacity);
+    return g_realloc_n(list, *capacity, size);
+}
+
+static guint32 find_share(const PsFairLink *link, guint32 bottleneck)
+{
+    guint32 i = 0;
+    while (i < link->n_shares && link->shares[i].bottleneck != bottleneck) {
+        i++;
+    }
+    return i;
+}
+
+static void add_to_share(PsFair *fair, guint32 number, guint32 bottleneck, double weight)
+{
+    PsFairLink *link = ps_fair_link(fair, number), *holder = ps_fair_link(fair, bottleneck);
+    guint32 i = find_share(link, bottleneck);
+    if (i == link->n_shares) {
+        link->shares =
+            grow(link->shares, link->n_shares, &link->share_capacity, sizeof *link->shares);
+        holder->holds =
+            grow(holder->holds, holder->n_holds, &holder->hold_capacity, sizeof *holder->holds);
+        link->shares[link->n_shares++] = (PsFairShare){bottleneck, 0, holder->n_holds, 0};
+        holder->holds[holder->n_holds++] = (PsFairHold){number, i};
+    }
+    link->shares[i].n_parts++;
+    link->shares[i].weight += weight;
+}
+
+/* The last ones take the places of the share and of the hold that go. */
+static void take_from_share(PsFair *fair, guint32 number, guint32 bottleneck, double weight)
+{
+    PsFairLink *link = ps_fair_link(fair, number), *holder = ps_fair_link(fair, bottleneck);
+    guint32 i = find_share(link, bottleneck);
+    PsFairShare *share = &link->shares[i];
+    share->weight -= weight;
+    if (--share->n_parts > 0) {
+        return;
+    }
+    PsFairHold last_hold = holder->holds[--holder->n_holds];
+    holder->holds[share->place] = last_hold;
+    ps_fair_link(fair, last_hold.link)->shares[last_hold.share].place = share->place;
+    *share = link->shares[--link->n_shares];
+    if (i < link->n_shares) {
+        ps_fair_link(fair, share->bottleneck)->holds[share->place].share = i;
+    }
+}
+
+void ps_fair_move(PsFair *fair, guint32 number, guint32 to)
+{
+    PsFairFlow *flow = ps_fair_flow(fair, number);
+    const PsFairPart *parts = ps_fair_parts(flow);
+    guint32 from = flow->bottleneck;
+    for (guint i = 0; i < flow->n_parts; i++) {
+        if (from != NONE) {
+            take_from_share(fair, parts[i].link, from, parts[i].weight);
+        }
+        if (to != NONE) {
+            add_to_share(fair, parts[i].link, to, parts[i].weight);
+        }
+    }
+    flow->bottleneck = to;
+    if (from != NONE) {
+        ps_fair_link(fair, from)->n_held--;
+    }
+    if (to != NONE) {
+        ps_fair_link(fair, to)->n_held++;
+        fair->funcs->moved(fair->owner, number, from, to);
+    }
+}
+
 /* ---- flows ------------------------------------------------------------------------------------
  */
 
@@ -71,7 +149,6 @@ static guint32 take_flow(PsFair *fair)
     if (number == NONE) {
         number = fair->flows->len;
         g_array_set_size(fair->flows, number + 1);
-        g_array_set_size(fair->rounds, number + 1);
     } else {
         fair->free_flow = ps_fair_flow(fair, number)->next_free;
     }
@@ -87,9 +164,8 @@ static guint32 take_link(PsFair *fair, double capacity)
         number = fair->links->len;
         g_array_set_size(fair->links, number + 1);
         g_array_set_size(fair->rests, number + 1);
-        ps_fair_link(fair, number)->component = NONE;
     } else {
-        fair->free_link = ps_fair_link(fair, number)->next;
+        fair->free_link = ps_fair_link(fair, number)->next_free;
     }
     ps_fair_link(fair, number)->capacity = capacity;
     return number;
@@ -107,10 +183,8 @@ static void add_part(PsFair *fair, guint32 flow_number, guint32 link_number, dou
         memcpy(flow->many, flow->few, sizeof flow->few);
     }
     PsFairLink *link = ps_fair_link(fair, link_number);
-    if (link->n_entries == link->entry_capacity) {
-        link->entry_capacity = MAX(4, 2 * link->entry_capacity);
-        link->entries = g_renew(PsFairEntry, link->entries, link->entry_capacity);
-    }
+    link->entries =
+        grow(link->entries, link->n_entries, &link->entry_capacity, sizeof *link->entries);
     ps_fair_parts(flow)[place] = (PsFairPart){link_number, link->n_entries, weight};
     link->entries[link->n_entries++] = (PsFairEntry){flow_number, place};
     link->weight += weight;
@@ -126,8 +200,7 @@ guint ps_fair_add(PsFair *fair, const PsFairLoad *loads, guint n_loads, double m
     if (most > 0) {
         add_part(fair, number, take_link(fair, most), 1);
     }
-    fair->n_flows++;
-    ps_fair_join(fair, number);
+    g_array_append_val(fair->fresh, number);
     return number;
 }
 
@@ -138,18 +211,27 @@ static void remove_part(PsFair *fair, const PsFairPart *part)
     PsFairEntry last = link->entries[--link->n_entries];
     link->entries[part->position] = last;
     ps_fair_parts(ps_fair_flow(fair, last.flow))[last.part].position = part->position;
-    link->weight -= part->weight;
-    if (link->n_entries == 0) {
-        /* Nothing remains of rounding errors either. */
-        link->weight = link->level = 0;
+    link->weight = link->n_entries > 0 ? link->weight - part->weight : 0;
+    g_array_append_val(fair->left_links, part->link);
+}
+
+/* A flow goes that has come since the last update. */
+static void forget_fresh(PsFair *fair, guint32 number)
+{
+    guint i = 0;
+    while (g_array_index(fair->fresh, guint32, i) != number) {
+        i++;
     }
+    g_array_remove_index(fair->fresh, i);
 }
 
 void ps_fair_remove(PsFair *fair, guint number)
 {
-    ps_fair_part_with(fair, number);
-    ps_fair_move(fair, number, NONE);
     PsFairFlow *flow = ps_fair_flow(fair, number);
+    if (flow->bottleneck == NONE) {
+        forget_fresh(fair, number);
+    }
+    ps_fair_move(fair, number, NONE);
     const PsFairPart *parts = ps_fair_parts(flow);
     for (guint i = flow->n_parts; i > 0; i--) {
         remove_part(fair, &parts[i - 1]);
@@ -157,36 +239,64 @@ void ps_fair_remove(PsFair *fair, guint number)
     flow->n_parts = 0;
     flow->next_free = fair->free_flow;
     fair->free_flow = number;
-    fair->n_flows--;
 }
 
 /* ---- updates ----------------------------------------------------------------------------------
  */
 
-static void update_component(PsFair *fair, guint32 number)
+void ps_fair_begin(PsFair *fair, guint32 number)
 {
-    PsFairComponent component = *ps_fair_component(fair, number);
-    ps_fair_gather(fair, number);
-    if (fair->members->len == 0) {
-        return;
+    PsFairRest *rest = ps_fair_rest(fair, number);
+    if (rest->changed != fair->update) {
+        rest->changed = fair->update;
+        g_array_append_val(fair->changed, number);
+        fair->funcs->begin(fair->owner, number);
     }
-    const guint32 *links = (const guint32 *)(gpointer)fair->members->data;
-    fair->funcs->begin(fair->owner, links, fair->members->len);
-    if (component.cold || !ps_fair_adjust(fair, component.fresh)) {
-        ps_fair_fill(fair);
-        ps_fair_link_members(fair, number);
+}
+
+static void set_levels(PsFair *fair)
+{
+    for (guint i = 0; i < fair->changed->len; i++) {
+        guint32 number = g_array_index(fair->changed, guint32, i);
+        const PsFairRest *rest = ps_fair_rest(fair, number);
+        PsFairLink *link = ps_fair_link(fair, number);
+        if (rest->fixed == fair->update || rest->released == fair->update) {
+            link->level = rest->fixed == fair->update ? rest->level : 0;
+        }
+        if (link->n_held == 0) {
+            link->level = 0;
+        }
     }
-    fair->funcs->end(fair->owner, links, fair->members->len);
+}
+
+/* Links that belonged to one flow, which has gone. */
+static void free_links(PsFair *fair)
+{
+    for (guint i = 0; i < fair->left_links->len; i++) {
+        guint32 number = g_array_index(fair->left_links, guint32, i);
+        if (number >= fair->n_links) {
+            ps_fair_link(fair, number)->next_free = fair->free_link;
+            fair->free_link = number;
+        }
+    }
 }
 
 void ps_fair_update(PsFair *fair)
 {
-    ps_fair_rebuild(fair);
-    for (guint i = 0; i < fair->dirty->len; i++) {
-        guint32 number = g_array_index(fair->dirty, guint32, i);
-        if (ps_fair_component(fair, number)->dirty) {
-            update_component(fair, number);
-        }
+    if (fair->fresh->len == 0 && fair->left_links->len == 0) {
+        return;
     }
-    g_array_set_size(fair->dirty, 0);
+    fair->update++;
+    g_array_set_size(fair->changed, 0);
+    for (guint i = 0; i < fair->left_links->len; i++) {
+        ps_fair_begin(fair, g_array_index(fair->left_links, guint32, i));
+    }
+    ps_fair_fill(fair);
+    set_levels(fair);
+    for (guint i = 0; i < fair->changed->len; i++) {
+        fair->funcs->end(fair->owner, g_array_index(fair->changed, guint32, i));
+    }
+    free_links(fair);
+    g_array_set_size(fair->fresh, 0);
+    g_array_set_size(fair->left_links, 0);
 }

@@ -2,10 +2,10 @@
  * full, the flows that cross it keep the rate they have (the link is their bottleneck), and the
  * others rise on (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
  *
- * A flow at rate x takes weight * x of the capacity of each link that it loads. Only the component
- * of flows and links that is joined to a change by links in common is filled again. All flows with
- * one bottleneck have one rate, the link's level; so that an owner can do its work once per link,
- * it hears of links and of flows that change their bottleneck, not of rates. */
+ * A flow at rate x takes weight * x of the capacity of each link that it loads. An update costs
+ * what it changes: it follows a change from bottleneck to bottleneck. All flows with one bottleneck
+ * have one rate, the link's level; so that an owner can do its work once per link, it hears of
+ * links and of flows that change their bottleneck, not of rates. */
 #pragma once
 
 #include <glib.h>
@@ -19,14 +19,15 @@ typedef struct {
 
 #define PS_FAIR_NONE G_MAXUINT32
 
-/* Called within ps_fair_update, for each component that is filled. Must not change the flows. */
+/* Called within ps_fair_update. Must not change the flows. */
 typedef struct {
-    /* Before: the levels of the links are still the old ones. */
-    void (*begin)(gpointer owner, const guint32 *links, guint n_links);
+    /* The level of the link may change, or which flows it holds back, or a flow has left it: once
+     * for each such link, while its level is the old one and before its flows move. */
+    void (*begin)(gpointer owner, guint link);
     /* from is PS_FAIR_NONE for a new flow. */
     void (*moved)(gpointer owner, guint flow, guint from, guint to);
-    /* After: the levels are the new ones. */
-    void (*end)(gpointer owner, const guint32 *links, guint n_links);
+    /* All levels are the new ones: once for each link that began. */
+    void (*end)(gpointer owner, guint link);
 } PsFairFuncs;
 
 /* Capacities (positive) are copied. funcs must outlive it. */

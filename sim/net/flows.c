@@ -160,15 +160,13 @@ static double first_end_ps(const PsFlows *flows, guint link)
 /* ---- what the shares call ----------------------------------------------------------------------
  */
 
-static void on_begin(gpointer owner, const guint32 *links, guint n_links)
+static void on_begin(gpointer owner, guint link)
 {
     PsFlows *flows = owner;
-    for (guint i = 0; i < n_links; i++) {
-        if (links[i] >= flows->groups->len) {
-            g_array_set_size(flows->groups, links[i] + 1);
-        }
-        advance(flows, links[i]);
+    if (link >= flows->groups->len) {
+        g_array_set_size(flows->groups, link + 1);
     }
+    advance(flows, link);
 }
 
 static void on_moved(gpointer owner, guint number, guint from, guint to)
@@ -189,26 +187,23 @@ static void on_moved(gpointer owner, guint number, guint from, guint to)
     rise(flows, group->heap, group->heap->len - 1, flow);
 }
 
-static void on_end(gpointer owner, const guint32 *links, guint n_links)
+static void on_end(gpointer owner, guint link)
 {
     PsFlows *flows = owner;
-    gint64 now_ps = ps_simulator_now(flows->simulator);
-    for (guint i = 0; i < n_links; i++) {
-        Group *group = group_at(flows, links[i]);
-        gint64 end_ps = -1;
-        if (!is_empty(group)) {
-            double left_ps = fmax(first_end_ps(flows, links[i]), 0);
-            end_ps = left_ps < MOST_S * PS_PER_S ? now_ps + llrint(left_ps) : G_MAXINT64;
-        }
-        if (group->event != 0 && group->event_ps != end_ps) {
-            ps_simulator_cancel(flows->simulator, group->event);
-            group->event = 0;
-        }
-        if (group->event == 0 && end_ps >= 0) {
-            group->event = ps_simulator_schedule(flows->simulator, end_ps, flows->priority,
-                                                 flows->end_handler, links[i]);
-            group->event_ps = end_ps;
-        }
+    gint64 now_ps = ps_simulator_now(flows->simulator), end_ps = -1;
+    Group *group = group_at(flows, link);
+    if (!is_empty(group)) {
+        double left_ps = fmax(first_end_ps(flows, link), 0);
+        end_ps = left_ps < MOST_S * PS_PER_S ? now_ps + llrint(left_ps) : G_MAXINT64;
+    }
+    if (group->event != 0 && group->event_ps != end_ps) {
+        ps_simulator_cancel(flows->simulator, group->event);
+        group->event = 0;
+    }
+    if (group->event == 0 && end_ps >= 0) {
+        group->event = ps_simulator_schedule(flows->simulator, end_ps, flows->priority,
+                                             flows->end_handler, link);
+        group->event_ps = end_ps;
     }
 }
 

@@ -82,7 +82,7 @@ static gboolean replay_plan(const Options *options, const PsReplaySettings *sett
     if (output == NULL) {
         return FALSE;
     }
-    ps_run_report(result->summary, options->format, output);
+    ps_run_report(result, options->format, output);
     if (!ps_output_commit(output, error)) {
         return FALSE;
     }

@@ -12,11 +12,12 @@ static guint greatest_common_divisor(guint a, guint b)
 
 guint ps_fold_copies(const PsWorkload *workload, const PsReplaySettings *settings)
 {
-    gboolean share = settings->network != PS_NETWORK_FLAT || settings->loader != NULL;
     gboolean order_matters =
         settings->optimizer_bytes_per_s > 0 && !ps_schedule_flushes(settings->schedule);
+    gboolean uneven = settings->network != PS_NETWORK_FLAT || settings->disturbance != NULL ||
+                      settings->loader != NULL;
     guint copies = 0;
-    if (settings->fold == PS_FOLD_OFF || share || settings->disturbance != NULL || order_matters) {
+    if (settings->fold == PS_FOLD_OFF || uneven || order_matters) {
         return 1;
     }
     for (guint i = 0; i < workload->n_stages; i++) {
@@ -123,8 +124,9 @@ PsReplayResult *ps_fold_run(const PsWorkload *workload, const PsReplaySettings *
     g_autoptr(PsReplayResult) result =
         ps_replay_run(folded, settings, sink != NULL ? &unfolding : NULL, NULL);
     if (result != NULL && result->partial) {
-        g_clear_pointer(&result->out_of_memory, g_free); /* no time to find the words */
-    } else if (result == NULL || result->out_of_memory != NULL) {
+        g_clear_pointer(&result->out_of_memory, g_free); /* it names a lane of one class alone */
+    }
+    if (result == NULL || result->out_of_memory != NULL) {
         /* For its words; the records are those that have been handed on. */
         return ps_replay_run(workload, settings, NULL, error);
     }

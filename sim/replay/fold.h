@@ -22,13 +22,13 @@
  * blocks of the search for the steady state (steady.h) are g times as long, are complete at the
  * same times and repeat at the same times.
  *
- * The proof wants three things of a run. Durations are known beforehand and alike for all replicas,
- * and nothing else is shared: not so over a network, with a data loader, or where something
- * disturbs the run. What happens at one instant does not depend on the order of its events: not so
- * where a schedule streams and applying gradients takes time, since a lane that is idle as its
- * gradients are reduced applies them first, unless an input at the same instant comes before. And
- * words that name one lane: what is said of deadlocks and of memory is taken from a replay of all
- * lanes. */
+ * The proof wants three things of a run. Durations are known beforehand and alike for all replicas:
+ * not so over a network that lanes share, nor where single devices are disturbed; nor is it where
+ * all replicas are fed by one data loader. What happens at one instant
+ * does not depend on the order of its events: not so where a schedule streams and applying
+ * gradients takes time, since a lane that is idle as its gradients are reduced applies them first,
+ * unless an input at the same instant comes before. And words that name one lane: what is said of
+ * deadlocks and of memory is taken from a replay of all lanes. */
 #pragma once
 
 #include <glib.h>

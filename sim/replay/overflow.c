@@ -21,8 +21,8 @@ static char *describe_alive(const PsReplay *replay, const PsLane *lane)
     return g_string_free(text, FALSE);
 }
 
-/* How many microbatches less would do, if any number does. */
-static char *describe_remedy(const PsReplay *replay, const PsLane *lane, double excess_bytes)
+/* How many microbatches in flight would fit; 0: none. */
+static guint fitting_in_flight(const PsReplay *replay, const PsLane *lane, double excess_bytes)
 {
     const PsWorkStage *work = &replay->workload->stages[lane->stage];
     double each_bytes =
@@ -31,10 +31,57 @@ static char *describe_remedy(const PsReplay *replay, const PsLane *lane, double 
     g_autoptr(GArray) alive = ps_cursor_alive(&lane->cursor, &lane->step);
     for (guint fewer = 1; fewer < alive->len; fewer++) {
         if (fewer * each_bytes >= excess_bytes) {
-            return g_strdup_printf("here, %u in flight would fit", alive->len - fewer);
+            return alive->len - fewer;
         }
     }
-    return g_strdup("here, not even one in flight would fit");
+    return 0;
+}
+
+/* What the replicas of the stage would save by sharing out what they all hold, less what then
+ * passes through on its way. */
+static double saved_by_sharding(const PsReplay *replay, const PsLane *lane, PsSharding sharding)
+{
+    const PsWorkStage *work = &replay->workload->stages[lane->stage];
+    double others = 1 - 1.0 / work->data_parallel;
+    double passing_bytes = work->gradient_bytes / replay->settings->chunks;
+    double saved_bytes = work->optimizer_bytes * others;
+    if (sharding >= PS_SHARDING_ZERO2) {
+        saved_bytes += work->gradients_bytes * others - passing_bytes;
+    }
+    if (sharding >= PS_SHARDING_ZERO3) {
+        saved_bytes += work->weights_bytes * others - 2 * passing_bytes;
+    }
+    return saved_bytes;
+}
+
+static gboolean sharding_helps(const PsReplay *replay, const PsLane *lane, PsSharding sharding,
+                               double excess_bytes)
+{
+    return replay->settings->sharding == PS_SHARDING_NONE &&
+           replay->settings->resync == PS_RESYNC_BATCH && replay->lists != NULL &&
+           saved_by_sharding(replay, lane, sharding) >= excess_bytes;
+}
+
+/* The cheapest change that would do at this moment: sharing optimizer state moves no byte more,
+ * fewer in flight cost bubbles, sharing the rest costs transfers in every step. */
+static char *describe_remedy(const PsReplay *replay, const PsLane *lane, double excess_bytes,
+                             double held_bytes)
+{
+    guint in_flight = fitting_in_flight(replay, lane, excess_bytes);
+    if (sharding_helps(replay, lane, PS_SHARDING_ZERO1, excess_bytes)) {
+        return g_strdup("here, --sharding zero1 would fit");
+    }
+    if (in_flight > 0) {
+        return g_strdup_printf("here, %u in flight would fit", in_flight);
+    }
+    if (sharding_helps(replay, lane, PS_SHARDING_ZERO2, excess_bytes)) {
+        return g_strdup("here, not even one in flight would fit, but --sharding zero2 would");
+    }
+    if (sharding_helps(replay, lane, PS_SHARDING_ZERO3, excess_bytes)) {
+        return g_strdup("here, not even one in flight would fit, but --sharding zero3 would");
+    }
+    g_autofree char *held = ps_quantity_format(PS_BYTES, held_bytes);
+    return g_strdup_printf("here, not even one in flight would fit; %s on each device would", held);
 }
 
 static char *describe_categories(const double bytes[PS_N_MEMORY])
@@ -57,7 +104,7 @@ static char *describe_overflow(const PsReplay *replay, guint number)
     double held_bytes = ps_account_held(replay->account, number, bytes);
     g_autofree char *categories = describe_categories(bytes);
     g_autofree char *alive = describe_alive(replay, lane);
-    g_autofree char *remedy = describe_remedy(replay, lane, held_bytes - there_bytes);
+    g_autofree char *remedy = describe_remedy(replay, lane, held_bytes - there_bytes, held_bytes);
     g_autofree char *held = ps_quantity_format(PS_BYTES, held_bytes);
     g_autofree char *there = ps_quantity_format(PS_BYTES, there_bytes);
     g_autofree char *time =

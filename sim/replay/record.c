@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sim/replay/fold.h"
 #include "sim/trace/order.h"
 #include "sim/trace/run-writer.h"
 
@@ -93,7 +94,7 @@ static void describe_settings(PsRunSummary *summary, const PsReplaySettings *set
     describe_quantities(summary, settings);
     describe_disturbance(summary, settings);
     if (settings->network == PS_NETWORK_TOPOLOGY) {
-        ps_run_summary_add_setting(summary, "topology", settings->topology->path);
+        ps_run_summary_add_setting(summary, "topology", settings->topology_text);
         ps_run_summary_add_setting(summary, "topology-sha256", settings->topology->sha256);
     }
     for (guint i = 0; i < summary->n_stages; i++) {
@@ -148,7 +149,7 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
     const PsTraceSink sink = {record_op, record_memory, &recorder, record_load};
     g_autoptr(PsTraceOrder) order = ps_trace_order_new(&sink);
     g_autoptr(PsReplayResult) result =
-        ps_replay_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
+        ps_fold_run(workload, settings, records ? ps_trace_order_sink(order) : NULL, error);
     if (result == NULL) {
         return FALSE;
     }
@@ -161,8 +162,6 @@ gboolean ps_replay_record(PsRun *run, const PsWorkload *workload, const PsReplay
         ps_run_writer_set_links(writer, (const PsRunLink *)(gpointer)result->links->data,
                                 result->links->len);
     }
-    if (parts & PS_RUN_LINKS) {
-        run->links = result->links != NULL ? g_array_ref(result->links) : ps_run_links_new();
-    }
+    run->links = result->links != NULL ? g_array_ref(result->links) : ps_run_links_new();
     return writer == NULL || ps_run_writer_finish(writer, run->summary, error);
 }

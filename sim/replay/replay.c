@@ -283,9 +283,9 @@ static void finish_result(PsReplay *replay)
     } else if (replay->settings->start == PS_START_COLD) {
         ps_feed_end_window(replay, result->microbatches_simulated);
     }
+    result->links = replay->fabric != NULL ? ps_fabric_links(replay->fabric) : NULL;
     result->microbatches_simulated *= replay->workload->copies;
     result->n_ops *= replay->workload->copies;
-    result->links = replay->fabric != NULL ? ps_fabric_links(replay->fabric) : NULL;
     for (guint i = 0; i < result->n_stages; i++) {
         PsReplayStage *stage = &result->stages[i];
         ps_account_peak(replay->account, i, &stage->peak_memory_bytes, stage->peak_category_bytes,

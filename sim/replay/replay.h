@@ -53,7 +53,7 @@ typedef struct {
     gint64 window_microbatches;
     gint64 microbatches_simulated;
     gint64 steady_after_microbatches; /* it took so many to prove the period; 0 where !steady */
-    gint64 n_ops; /* records handed to sink->op, or that would have been, times the copies */
+    gint64 n_ops;    /* records handed to sink->op, or that would have been, times the copies */
     gboolean steady; /* the period repeats exactly. FALSE with start steady: none was found, and the
                         window is the second half of a long run */
     guint n_stages;

@@ -86,11 +86,32 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
                          "the last %" G_GINT64_FORMAT "\nmicrobatches measured\n",
                          batches, summary->window_microbatches);
     }
-    print_overflow(summary, output);
 }
 
-void ps_run_report(const PsRunSummary *summary, PsFormat format, PsOutput *output)
+/* Where a network was in use: what came nearest to its limit. */
+static void print_busiest_link(const PsRun *run, PsOutput *output)
 {
+    gint64 makespan_ps = run->summary->makespan_ps;
+    const PsRunLink *busiest = NULL;
+    for (guint i = 0; i < run->links->len; i++) {
+        const PsRunLink *link = &g_array_index(run->links, PsRunLink, i);
+        if (busiest == NULL || ps_run_link_utilisation(link, makespan_ps) >
+                                   ps_run_link_utilisation(busiest, makespan_ps)) {
+            busiest = link;
+        }
+    }
+    if (busiest != NULL) {
+        g_autofree char *capacity =
+            ps_quantity_format(PS_BYTES_PER_S, busiest->capacity_bytes_per_s);
+        ps_output_printf(output, "Busiest link: %s, %.3g%% of %s in use on average\n",
+                         busiest->name, 100 * ps_run_link_utilisation(busiest, makespan_ps),
+                         capacity);
+    }
+}
+
+void ps_run_report(const PsRun *run, PsFormat format, PsOutput *output)
+{
+    const PsRunSummary *summary = run->summary;
     if (format == PS_FORMAT_JSON) {
         PsJsonWriter *writer = ps_json_writer_new(output);
         ps_json_begin_object(writer, NULL);
@@ -102,6 +123,8 @@ void ps_run_report(const PsRunSummary *summary, PsFormat format, PsOutput *outpu
     print_stages(summary, format, output);
     if (format == PS_FORMAT_TABLE) {
         print_totals(summary, output);
+        print_busiest_link(run, output);
+        print_overflow(summary, output);
     }
 }
 

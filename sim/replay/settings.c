@@ -353,6 +353,7 @@ void ps_replay_choices_clear(PsReplayChoices *choices)
     }
     ps_schedule_free(choices->file);
     ps_topology_free(choices->topology);
+    g_free(choices->topology_text);
     ps_disturbance_free(choices->disturbance);
     ps_loader_settings_free(choices->loader_settings);
 }
@@ -365,6 +366,7 @@ gboolean ps_replay_choices_open(PsReplayChoices *choices, const char *topology, 
     }
     if (cause == NULL && topology != NULL) {
         choices->topology = ps_topology_load(topology, &cause);
+        choices->topology_text = g_strdup(topology);
     }
     if (cause == NULL) {
         choices->disturbance =
@@ -402,6 +404,7 @@ gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayCho
 {
     ps_replay_settings_init(settings);
     settings->topology = choices->topology;
+    settings->topology_text = choices->topology_text;
     settings->disturbance = choices->disturbance;
     settings->loader = choices->loader_settings;
     for (guint i = 0; ps_replay_choice_table[i].name != NULL; i++) {

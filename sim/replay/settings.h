@@ -64,6 +64,7 @@ typedef struct {
     double hop_overhead_s;        /* of every transfer between lanes, on the way */
     double optimizer_bytes_per_s; /* weights that a device updates; 0: takes no time */
     const PsTopology *topology;   /* NULL where none was given */
+    const char *topology_text;    /* as it was given; likewise */
     const PsDisturbance *disturbance; /* NULL: none */
     const PsLoaderSettings *loader;   /* NULL: samples are there when they are wanted */
     gboolean shows_progress;          /* on standard error, if that is a terminal */
@@ -128,6 +129,7 @@ typedef struct {
     char *loader, *disturbances[PS_N_DISTURBANCES];
     PsSchedule *file; /* what ps_replay_choices_open has read, as are the next ones */
     PsTopology *topology;
+    char *topology_text;
     PsDisturbance *disturbance;
     PsLoaderSettings *loader_settings;
 } PsReplayChoices;

@@ -78,7 +78,8 @@ typedef struct {
     GArray *ops;         /* PsTraceOp, in file order; NULL if not asked for */
     GArray *memory;      /* PsTraceMemory, likewise */
     GArray *loads;       /* PsTraceLoad, likewise; empty where the run has no loader */
-    GArray *links;       /* PsRunLink, likewise; empty where it has no network of links */
+    GArray *links;       /* PsRunLink, likewise, and of every run just made; empty where it has no
+                            network of links */
 } PsRun;
 
 typedef enum {

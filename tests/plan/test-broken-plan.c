@@ -26,6 +26,22 @@
     " \"settings\": {\"devices\": 4, \"memory_bytes\": 1000, \"bandwidth_bytes_per_s\": 1e9,\n"    \
     "                \"microbatches\": 8}}\n"
 
+/* The first stage on devices 0 and 1 of a group, the second on 2, in another one. By hand: the
+ * border pays 1e9 as above, the resync ten times that: 5.25e-10. */
+#define PLACED_PLAN                                                                                \
+    "{\"schema\": \"pipersim-plan/1\",\n"                                                          \
+    " \"stages\": [\n"                                                                             \
+    "  {\"nodes\": [3, 5], \"data_parallel\": 2, \"tensor_parallel\": 1, \"first_device\": 0,\n"   \
+    "   \"tmpc\": {\"3\": \"plain\", \"5\": \"light\"}, \"edge_s\": 2.42e-7, \"resync_s\": "       \
+    "5.25e-10},\n"                                                                                 \
+    "  {\"nodes\": [7], \"data_parallel\": 1, \"tensor_parallel\": 1, \"first_device\": 2,\n"      \
+    "   \"tmpc\": {\"7\": \"plain\"}, \"edge_s\": 4.9e-7}],\n"                                     \
+    " \"settings\": {\"devices\": 4, \"memory_bytes\": 1000, \"bandwidth_bytes_per_s\": 1e9,\n"    \
+    "                \"microbatches\": 8, \"placement\": \"tensor,data,pipeline\", \"levels\": "   \
+    "[\n"                                                                                          \
+    "                 {\"size\": 2, \"bandwidth_bytes_per_s\": 1e10},\n"                           \
+    "                 {\"size\": 4, \"bandwidth_bytes_per_s\": 1e9}]}}\n"
+
 #define PIPER_PLAN                                                                                 \
     "{\"stages\": [\n"                                                                             \
     "  {\"nodes\": [5, 3], \"dataParallelDegree\": 2, \"tensorParallelDegree\": 1,\n"              \
@@ -151,6 +167,45 @@ static const Case cases[] = {
     {SOUND_PLAN, "\"time_unit_s\": 1", "\"time_unit_s\": 0.001",
      ": $.profile.time_unit_s: the plan took the profile's time unit for 0.001 s, not 1 s "
      "(expected the same: see --time-unit)"},
+    /* levels */
+    {PLACED_PLAN, ",\n                 {\"size\": 4, \"bandwidth_bytes_per_s\": 1e9}", "",
+     ": $.settings.levels: has 1 levels (expected 2 to 8)"},
+    {PLACED_PLAN, "\"size\": 4", "\"size\": 5",
+     ": $.settings.levels[1].size: is 5 (expected a multiple of the 2 of the level inside)"},
+    {PLACED_PLAN, "\"size\": 4", "\"size\": 2",
+     ": $.settings.levels[1].size: is 2 (expected a multiple of the 2 of the level inside)"},
+    {PLACED_PLAN, "{\"size\": 2, ", "{\"name\": \"node\", \"size\": 2, ",
+     ": $.settings.levels[0].name: unknown key (expected size or bandwidth_bytes_per_s)"},
+    {PLACED_PLAN, "1e10", "1e8",
+     ": $.settings.levels[1].bandwidth_bytes_per_s: is more than that of the level inside "
+     "(expected at most 1e+08)"},
+    {PLACED_PLAN, "\"bandwidth_bytes_per_s\": 1e9", "\"bandwidth_bytes_per_s\": 2e9",
+     ": $.settings.bandwidth_bytes_per_s: is not that of the last level (expected 1000000000)"},
+    {PLACED_PLAN, "\"devices\": 4", "\"devices\": 2",
+     ": $.settings.devices: is 2, which the levels do not fit (expected 3 to 4)"},
+    {PLACED_PLAN, "\"devices\": 4", "\"devices\": 5",
+     ": $.settings.devices: is 5, which the levels do not fit (expected 3 to 4)"},
+    {PLACED_PLAN, "tensor,data,pipeline", "data,tensor,pipeline",
+     ": $.settings.placement: is \"data,tensor,pipeline\" (expected tensor,data,pipeline: plans "
+     "know no other)"},
+    {SOUND_PLAN, "\"microbatches\": 8",
+     "\"microbatches\": 8, \"placement\": \"tensor,data,pipeline\"",
+     ": $.settings.placement: means nothing without levels (expected both or neither)"},
+    {SOUND_PLAN, "\"in_flight\": 1,", "\"in_flight\": 1, \"first_device\": 2,",
+     ": $.stages[1].first_device: means nothing without levels (expected $.settings.levels, or no "
+     "first_device)"},
+    {PLACED_PLAN, ", \"first_device\": 2", "",
+     ": $.stages[1]: does not say its first_device, unlike the stages before (expected all or none "
+     "to say it)"},
+    {PLACED_PLAN, ", \"first_device\": 0", "",
+     ": $.stages[1]: says its first_device, unlike the stages before (expected all or none to say "
+     "it)"},
+    {PLACED_PLAN, "5.25e-10", "5.25e-9",
+     ": $.stages[0].resync_s: is 5.25e-09, which does not follow from the plan and its profile "
+     "(expected 5.25e-10, or nothing)"},
+    {PLACED_PLAN, "\"first_device\": 0", "\"first_device\": 1",
+     ": $.stages[0].resync_s: is 5.25e-10, which does not follow from the plan and its profile "
+     "(expected 5.25e-09, or nothing)"},
 };
 
 static PsProfile *sound_profile(void)
@@ -212,7 +267,7 @@ END_TEST
 START_TEST(accepts_the_sound_plans)
 {
     g_autoptr(PsProfile) profile = sound_profile();
-    const char *texts[] = {SOUND_PLAN, PIPER_PLAN};
+    const char *texts[] = {SOUND_PLAN, PIPER_PLAN, PLACED_PLAN};
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlan) plan = load(ps_test_file("plan.json", texts[i]), profile, &error);
@@ -221,7 +276,7 @@ START_TEST(accepts_the_sound_plans)
         ck_assert_uint_eq(plan->stages[0].n_layers, 2);
         ck_assert_uint_eq(plan->stages[0].layers[0], 0);
         ck_assert_uint_eq(plan->stages[0].layers[1], 1);
-        ck_assert_double_eq(plan->setting.memory_bytes, i == 0 ? 1000 : 1e9);
+        ck_assert_double_eq(plan->setting.memory_bytes, i == 1 ? 1e9 : 1000);
         ck_assert(ps_plan_verify(plan, profile, TRUE, &error));
     }
 }
@@ -282,6 +337,54 @@ START_TEST(refuses_illegal_plans)
 }
 END_TEST
 
+/* Layer 5 on two devices. */
+#define WIDE_PLAN                                                                                  \
+    "{\"schema\": \"pipersim-plan/1\", \"stages\": [\n"                                            \
+    "  {\"nodes\": [3], \"data_parallel\": 1, \"tensor_parallel\": 1, \"first_device\": 1,\n"      \
+    "   \"tmpc\": {\"3\": \"plain\"}},\n"                                                          \
+    "  {\"nodes\": [5], \"data_parallel\": 1, \"tensor_parallel\": 2, \"first_device\": 2,\n"      \
+    "   \"tmpc\": {\"5\": \"wide\"}},\n"                                                           \
+    "  {\"nodes\": [7], \"data_parallel\": 1, \"tensor_parallel\": 1, \"first_device\": 4,\n"      \
+    "   \"tmpc\": {\"7\": \"plain\"}}],\n"                                                         \
+    " \"settings\": {\"devices\": 5, \"memory_bytes\": 1000, \"bandwidth_bytes_per_s\": 1e9,\n"    \
+    "                \"microbatches\": 8, \"levels\": [{\"size\": 2, \"bandwidth_bytes_per_s\": "  \
+    "1e10}, {\"size\": 8, \"bandwidth_bytes_per_s\": 1e9}]}}\n"
+
+START_TEST(refuses_illegal_places)
+{
+    static const struct {
+        guint first_devices[3];
+        const char *message; /* NULL: legal */
+    } cases_of_places[] = {
+        {{1, 2, 4}, NULL},
+        {{3, 4, 6}, NULL},
+        {{1, 2, 3},
+         "stage 2 begins at device 3, before stage 1 ends (expected 4 or more: stages lie in "
+         "pipeline order)"},
+        {{0, 1, 3},
+         "stage 1 from device 1 on: its tensor-parallel groups of 2 lie across borders of the "
+         "groups of 2 devices (expected each within one)"},
+        {{0, 2, 4},
+         "from device 0 to the border of groups behind the last stage the stages take 6 devices, "
+         "idle ones included (expected at most the 5 there are)"},
+    };
+    g_autoptr(PsProfile) profile = sound_profile();
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsPlan) plan = load(ps_test_file("plan.json", WIDE_PLAN), profile, &error);
+    ps_assert_no_error(error);
+    for (guint i = 0; i < G_N_ELEMENTS(cases_of_places); i++) {
+        for (guint s = 0; s < 3; s++) {
+            plan->stages[s].first_device = cases_of_places[i].first_devices[s];
+        }
+        gboolean legal = ps_plan_verify(plan, profile, TRUE, &error);
+        ck_assert_int_eq(legal, cases_of_places[i].message == NULL);
+        if (!legal) {
+            ps_assert_error(error, PS_ERROR_INPUT, cases_of_places[i].message);
+        }
+    }
+}
+END_TEST
+
 START_TEST(refuses_what_no_file_can_say)
 {
     g_autoptr(PsProfile) profile = sound_profile();
@@ -318,4 +421,5 @@ START_TEST(refuses_what_no_file_can_say)
 END_TEST
 
 PS_TEST_MAIN("broken-plan", refuses_broken_plans, refuses_another_profile, accepts_the_sound_plans,
-             accepts_a_plan_without_figures, refuses_illegal_plans, refuses_what_no_file_can_say)
+             accepts_a_plan_without_figures, refuses_illegal_plans, refuses_illegal_places,
+             refuses_what_no_file_can_say)

@@ -205,23 +205,48 @@ static guint place_of(const guint *edges, guint edge)
     return place;
 }
 
-/* Piper, section 3, edge by edge over the whole graph instead of layer by layer. */
-static double edge_seconds(const PsPlan *plan, const PsProfile *profile, const PsStage *stage)
+/* Bandwidth of the innermost level with a group that has all devices from first to last, or else of
+ * the last one; B where the setting is flat. */
+static double bandwidth(const PsPlan *plan, guint first, guint last)
 {
-    double bytes = 0;
+    const PsLevels *levels = &plan->setting.levels;
+    guint i = 0;
+    while (i + 1 < levels->n && first / levels->level[i].size != last / levels->level[i].size) {
+        i++;
+    }
+    return levels->n > 0 ? levels->level[i].bandwidth_bytes_per_s
+                         : plan->setting.bandwidth_bytes_per_s;
+}
+
+static guint last_device(const PsStage *stage)
+{
+    return stage->first_device + stage->data_parallel * stage->tensor_parallel - 1;
+}
+
+/* Piper, section 3, edge by edge over the whole graph instead of layer by layer; an edge pays the
+ * level that joins the stage and its neighbour on that side. */
+static double edge_seconds(const PsPlan *plan, const PsProfile *profile, guint s)
+{
+    const PsStage *stage = &plan->stages[s];
+    const PsStage *before = s > 0 ? stage - 1 : stage;
+    const PsStage *after = s + 1 < plan->n_stages ? stage + 1 : stage;
+    double in = bandwidth(plan, before->first_device, last_device(stage)), seconds = 0;
+    double out = bandwidth(plan, stage->first_device, last_device(after));
     for (guint e = 0; e < profile->n_edges; e++) {
         const PsEdge *edge = &profile->edges[e];
         const PsLayer *u = &profile->layers[edge->source], *v = &profile->layers[edge->target];
         if (!holds(stage, edge->source) && holds(stage, edge->target)) {
             const PsTmpc *tmpc = chosen(profile, stage, edge->target);
-            bytes += 2 * edge->bytes + 2 * tmpc->sync_forward_bytes[place_of(v->incoming, e)];
+            seconds +=
+                (2 * edge->bytes + 2 * tmpc->sync_forward_bytes[place_of(v->incoming, e)]) / in;
         }
         if (holds(stage, edge->source) && !holds(stage, edge->target)) {
             const PsTmpc *tmpc = chosen(profile, stage, edge->source);
-            bytes += 2 * edge->bytes + 2 * tmpc->sync_backward_bytes[place_of(u->outgoing, e)];
+            seconds +=
+                (2 * edge->bytes + 2 * tmpc->sync_backward_bytes[place_of(u->outgoing, e)]) / out;
         }
     }
-    return bytes / plan->setting.bandwidth_bytes_per_s / stage->data_parallel;
+    return seconds / stage->data_parallel;
 }
 
 static PsStageEstimate second_road(const PsPlan *plan, const PsProfile *profile, guint s)
@@ -232,13 +257,13 @@ static PsStageEstimate second_road(const PsPlan *plan, const PsProfile *profile,
         sum += plan->stages[i].data_parallel;
     }
     PsStageEstimate expected = {.in_flight = (guint)ceil(sum / d),
-                                .edge_s = edge_seconds(plan, profile, stage)};
+                                .edge_s = edge_seconds(plan, profile, s)};
     for (guint layer = 0; layer < profile->n_layers; layer++) {
         if (holds(stage, layer)) {
             const PsTmpc *tmpc = chosen(profile, stage, layer);
             expected.compute_s += tmpc->time_s / d;
             expected.resync_s += 4 * (d - 1) / d * tmpc->weight_bytes / plan->setting.microbatches /
-                                 plan->setting.bandwidth_bytes_per_s;
+                                 bandwidth(plan, stage->first_device, last_device(stage));
             expected.memory_bytes +=
                 tmpc->memory_fixed_bytes + expected.in_flight * tmpc->memory_per_microbatch_bytes;
         }
@@ -277,6 +302,41 @@ static void check_against_second_road(const PsPlan *plan, const PsProfile *profi
     ck_assert_uint_eq(estimate->sum_data_parallel, degrees);
 }
 
+/* In order; each tensor-parallel group in one group of the first level that is large enough; and no
+ * more devices than there are up to the border behind, of the groups that lie inside the one that
+ * holds the whole pipeline. */
+static gboolean places_are_legal(const PsPlan *plan)
+{
+    const PsLevels *levels = &plan->setting.levels;
+    guint end = 0, joined = 0, border = 1;
+    for (guint s = 0; s < plan->n_stages; s++) {
+        const PsStage *stage = &plan->stages[s];
+        guint i = 0, t = stage->tensor_parallel;
+        while (i + 1 < levels->n && levels->level[i].size < t) {
+            i++;
+        }
+        for (guint r = 0; i + 1 < levels->n && r < stage->data_parallel; r++) {
+            guint first = stage->first_device + r * t, size = levels->level[i].size;
+            if (first / size != (first + t - 1) / size) {
+                return FALSE;
+            }
+        }
+        if (stage->first_device < end) {
+            return FALSE;
+        }
+        end = last_device(stage) + 1;
+    }
+    guint first = plan->stages[0].first_device;
+    while (first / levels->level[joined].size != (end - 1) / levels->level[joined].size &&
+           joined + 1 < levels->n) {
+        border = levels->level[joined++].size;
+    }
+    while (end % border != 0) {
+        end++;
+    }
+    return end - first <= plan->setting.devices;
+}
+
 static void check_legality(const PsPlan *plan, const PsProfile *profile)
 {
     const PsSetting *setting = &plan->setting;
@@ -288,19 +348,45 @@ static void check_legality(const PsPlan *plan, const PsProfile *profile)
         fits &= second_road(plan, profile, s).memory_bytes <= setting->memory_bytes;
     }
     gboolean sums = devices <= setting->devices && degrees <= setting->microbatches;
+    sums = sums && (setting->levels.n == 0 || places_are_legal(plan));
     ck_assert_int_eq(ps_plan_verify(plan, profile, FALSE, NULL), sums);
     ck_assert_int_eq(ps_plan_verify(plan, profile, TRUE, NULL), sums && fits);
+}
+
+/* Levels of 48 devices, and the stages on them with idle devices here and there. */
+static void draw_places(PsPlan *plan, GRand *rand)
+{
+    static const PsLevels structures[] = {
+        {2, {{4}, {48}}}, {2, {{3}, {48}}}, {2, {{8}, {48}}}, {3, {{2}, {8}, {48}}}};
+    PsLevels *levels = &plan->setting.levels;
+    *levels = structures[g_rand_int_range(rand, 0, G_N_ELEMENTS(structures))];
+    for (guint i = 0; i < levels->n; i++) {
+        levels->level[i].bandwidth_bytes_per_s = g_rand_double_range(rand, 1e9, 2e9) / (i + 1.0);
+    }
+    plan->setting.devices = (guint)g_rand_int_range(rand, 9, 49);
+    guint device = (guint)g_rand_int_range(rand, 0, 3);
+    for (guint s = 0; s < plan->n_stages; s++) {
+        plan->stages[s].first_device = device;
+        device = last_device(&plan->stages[s]) + 1 + (guint)g_rand_int_range(rand, -1, 3);
+    }
 }
 
 START_TEST(estimates_follow_the_paper)
 {
     g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("estimates_follow_the_paper"));
+    guint legal = 0; /* with levels */
     for (guint round = 0; round < 500; round++) {
         g_autoptr(PsProfile) profile = draw_profile(rand);
         g_autoptr(PsPlan) plan = draw_plan(profile, rand);
         check_against_second_road(plan, profile);
         check_legality(plan, profile);
+        draw_places(plan, rand);
+        check_against_second_road(plan, profile);
+        check_legality(plan, profile);
+        legal += ps_plan_verify(plan, profile, FALSE, NULL);
     }
+    ck_assert_uint_gt(legal, 50);
+    ck_assert_uint_lt(legal, 400);
 }
 END_TEST
 

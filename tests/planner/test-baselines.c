@@ -5,6 +5,7 @@
 #include "planner/baselines/repeats.h"
 #include "sim/cli/setting-options.h"
 #include "tests/harness/harness.h"
+#include "tests/oracle/random-levels.h"
 #include "tests/oracle/random-profile.h"
 
 static void rename_layer(PsProfile *profile, guint layer, const char *name)
@@ -270,6 +271,9 @@ START_TEST(none_is_better_than_the_planner)
         Case at = {0};
         g_autoptr(PsProfile) profile = model_with_ends(random, &at);
         PsSetting setting = ps_setting_of_profile(profile);
+        if (round % 2 == 1) {
+            ps_random_levels(random, &setting);
+        }
         PsPlannerOptions options = {.degrees = round % PS_N_DEGREES};
         g_autoptr(PsPlan) best = ps_planner_plan(profile, &setting, &options, NULL);
         double best_tps_s = INFINITY;

@@ -1,8 +1,10 @@
 /* Lanes that are alike, replayed once, against all of them replayed: the same records and the same
  * results, to the last digit. */
 #include <math.h>
+#include <signal.h>
 
 #include "sim/base/error.h"
+#include "sim/base/interrupt.h"
 #include "sim/replay/fold.h"
 #include "sim/trace/order.h"
 #include "sim/trace/run-writer.h"
@@ -320,6 +322,35 @@ START_TEST(a_search_in_vain_ends_alike)
 }
 END_TEST
 
+/* What was under way when a run was interrupted is kept, but for words about one lane: the replay
+ * of all lanes that they would need is not made. */
+START_TEST(interrupted_runs_end_there)
+{
+    const PsReplayChoices choices = {.start = (char *)"cold"};
+    g_autoptr(PsWorkload) workload = ps_chain_new(2, 300000, 0.003, 0.005);
+    PsReplaySettings settings;
+    ck_assert(ps_replay_settings_choose(&settings, &choices, NULL));
+    workload->stages[0].data_parallel = workload->stages[1].data_parallel = 3;
+    workload->memory_bytes = 0.5; /* less than is stashed of one microbatch */
+    ck_assert(ps_workload_finish(workload, NULL));
+    ps_interrupt_install();
+    ps_interrupt_hold();
+    raise(SIGTERM);
+    g_auto(Outcome) outcome = run(workload, &settings, TRUE);
+    ps_interrupt_release();
+    ps_assert_no_error(outcome.error);
+    ck_assert(outcome.result->partial);
+    ck_assert_ptr_null(outcome.result->out_of_memory);
+    ck_assert_int_eq(outcome.result->n_ops, outcome.ops->len);
+    ck_assert_int_lt(outcome.result->microbatches_simulated, 300000);
+    ck_assert_int_eq(outcome.result->microbatches_simulated % 3, 0);
+    for (guint i = 0; i < outcome.ops->len; i++) {
+        ck_assert_int_le(g_array_index(outcome.ops, PsTraceOp, i).end_ps,
+                         outcome.result->makespan_ps);
+    }
+}
+END_TEST
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static char *text_of(const char *folder, const char *name)
@@ -432,4 +463,5 @@ START_TEST(some_runs_are_not_folded)
 END_TEST
 
 PS_TEST_MAIN("fold", folded_runs_are_the_same, a_search_in_vain_ends_alike,
-             folders_have_the_same_bytes, copies_are_the_common_divisor, some_runs_are_not_folded)
+             interrupted_runs_end_there, folders_have_the_same_bytes, copies_are_the_common_divisor,
+             some_runs_are_not_folded)

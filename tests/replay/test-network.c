@@ -21,6 +21,7 @@ static PsRecording record_over(const PsWorkload *workload, PsReplayChoices choic
     ck_assert(opened);
     PsRecording run = ps_record(workload, &choices);
     ps_topology_free(choices.topology);
+    g_free(choices.topology_text);
     ps_disturbance_free(choices.disturbance);
     ps_loader_settings_free(choices.loader_settings);
     run.settings.topology = NULL;

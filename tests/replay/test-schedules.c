@@ -295,6 +295,7 @@ START_TEST(every_mode_conforms)
             check_memory(workload, &run);
         }
         ps_topology_free(choices.topology);
+        g_free(choices.topology_text);
         ps_disturbance_free(choices.disturbance);
     }
     ck_assert_uint_gt(n_done, 400);
@@ -544,7 +545,8 @@ START_TEST(overflow_says_what_was_alive)
         {"1f1b", 1500,
          "out of memory: lane 0 (stage 0, replica 0) at 0 s in forward of microbatch 0: 2 KiB on "
          "each device (expected at most 1.465 KiB): weights 1 KiB, stash 1 KiB; microbatches "
-         "alive: 0; here, not even one in flight would fit"},
+         "alive: 0; here, not even one in flight would fit; "
+         "2 KiB on each device would"},
         {"gpipe", 4000,
          "out of memory: lane 0 (stage 0, replica 0) at 6 ms in forward of microbatch 4: 4 KiB on "
          "each device (expected at most 3.906 KiB): weights 1 KiB, stash 3 KiB; microbatches "
