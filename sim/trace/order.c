@@ -38,9 +38,13 @@ static inline int compare_numbers(gint64 a, gint64 b)
 static int compare_ops(const void *a, const void *b)
 {
     const PsTraceOp *left = a, *right = b;
+    if (left->lane != right->lane) {
+        return left->lane < right->lane ? -1 : 1;
+    }
+    if (left->stream != right->stream) {
+        return left->stream < right->stream ? -1 : 1;
+    }
     int by[] = {
-        compare_numbers(left->lane, right->lane),
-        compare_numbers(left->stream, right->stream),
         compare_numbers(left->start_ps, right->start_ps),
         compare_numbers(left->kind, right->kind),
         compare_numbers(left->microbatch, right->microbatch),
