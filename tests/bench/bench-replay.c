@@ -120,27 +120,29 @@ static gint64 replay_to_folder(const PsWorkload *workload, const PsReplaySetting
     return run->summary->n_ops;
 }
 
-static void print_line(const PsWorkload *workload, const char *schedule, Way way,
-                       const char *folder)
+static void print_line(const PsWorkload *workload, const char *schedule, const char *topology,
+                       Way way, const char *folder)
 {
-    const PsReplayChoices choices = {.schedule = (char *)schedule, .start = (char *)"cold"};
+    PsReplayChoices choices = {.schedule = (char *)schedule, .start = (char *)"cold"};
     PsReplaySettings settings;
     struct rusage usage;
-    gboolean known = ps_replay_settings_choose(&settings, &choices, NULL);
+    gboolean known = ps_replay_choices_open(&choices, topology, NULL) &&
+                     ps_replay_settings_choose(&settings, &choices, NULL);
     g_assert(known);
     gint64 start_us = g_get_monotonic_time();
     gint64 n_rows = way == WRITTEN ? replay_to_folder(workload, &settings, folder)
                                    : replay_in_memory(workload, &settings, way == FOLDED);
     double elapsed_us = (double)(g_get_monotonic_time() - start_us);
     getrusage(RUSAGE_SELF, &usage);
-    printf("%-12s  %-9s  %6u  %12u  %9" G_GINT64_FORMAT "  %8.3f  %10.0f  %8.0f\n", schedule,
-           way_names[way], workload->n_lanes, workload->microbatches, n_rows, elapsed_us * 1e-6,
-           elapsed_us * 1e3 / (double)n_rows, (double)usage.ru_maxrss / 1024);
+    printf("%-11s  %-9s  %-8s  %5u  %9u  %8" G_GINT64_FORMAT "  %7.3f  %6.0f  %5.0f\n", schedule,
+           way_names[way], topology != NULL ? "dgx-a100" : "flat", workload->n_lanes,
+           workload->microbatches, n_rows, elapsed_us * 1e-6, elapsed_us * 1e3 / (double)n_rows,
+           (double)usage.ru_maxrss / 1024);
     fflush(stdout);
 }
 
 /* Takes the workload over. */
-static void time_replay(PsWorkload *workload, const char *schedule, Way way)
+static void time_replay(PsWorkload *workload, const char *schedule, const char *topology, Way way)
 {
     int status = 0;
     g_autofree char *folder = way == WRITTEN ? g_dir_make_tmp("bench-replay-XXXXXX", NULL) : NULL;
@@ -149,12 +151,12 @@ static void time_replay(PsWorkload *workload, const char *schedule, Way way)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        print_line(workload, schedule, way, folder);
+        print_line(workload, schedule, topology, way, folder);
         _exit(0);
     }
     waitpid(child, &status, 0);
     if (status != 0) {
-        printf("%-12s  %-9s  failed\n", schedule, way_names[way]);
+        printf("%-11s  %-9s  failed\n", schedule, way_names[way]);
     }
     if (folder != NULL) {
         remove_folder(folder);
@@ -162,22 +164,25 @@ static void time_replay(PsWorkload *workload, const char *schedule, Way way)
     ps_workload_free(workload);
 }
 
+#define DGX_A100 "topologies/dgx-a100.topo"
+
 int main(void)
 {
     static const char *const others[] = {"gpipe", "1f1b-2bw", "interleaved", "zb-h1", "zb-v"};
     printf("replay, cold start, overlapped transfers\n");
-    printf("%-12s  %-9s  %6s  %12s  %9s  %8s  %10s  %8s\n", "schedule", "trace", "lanes",
-           "microbatches", "rows", "seconds", "ns per row", "peak MiB");
+    printf("%-11s  %-9s  %-8s  %5s  %9s  %8s  %7s  %6s  %5s\n", "schedule", "trace", "network",
+           "lanes", "microb.", "rows", "seconds", "ns/row", "MiB");
     for (guint microbatches = 225; microbatches <= 225000; microbatches *= 10) {
-        time_replay(chain(8, 1, 1, microbatches), "1f1b", IN_MEMORY);
+        time_replay(chain(8, 1, 1, microbatches), "1f1b", NULL, IN_MEMORY);
     }
     for (guint i = 0; i < G_N_ELEMENTS(others); i++) {
-        time_replay(chain(8, 1, 1, 22500), others[i], IN_MEMORY);
+        time_replay(chain(8, 1, 1, 22500), others[i], NULL, IN_MEMORY);
     }
     printf("\n1 trillion parameters: 64 stages, t = 8, d = 6\n");
-    for (Way way = IN_MEMORY; way <= WRITTEN; way++) {
-        time_replay(trillion_parameters(), "1f1b", way);
-    }
+    time_replay(trillion_parameters(), "1f1b", NULL, FOLDED);
+    time_replay(trillion_parameters(), "1f1b", NULL, IN_MEMORY);
+    time_replay(trillion_parameters(), "1f1b", DGX_A100, IN_MEMORY);
+    time_replay(trillion_parameters(), "1f1b", DGX_A100, WRITTEN);
     printf("\n");
     return 0;
 }
