@@ -8,6 +8,7 @@
 #include "sim/base/digits.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 #define CHUNK_BYTES ((gsize)1 << 16)
@@ -120,9 +121,9 @@ static void hand_out_row(Reader *reader)
     if (reader->columns == NULL) {
         g_ptr_array_set_size(reader->fields, (gint)n);
     } else if (n != reader->fields->len) {
-        ps_error_at(&reader->error, reader->path, reader->line,
-                    "the row has %u field%s (expected %u)", n, n == 1 ? "" : "s",
-                    reader->fields->len);
+        g_autofree char *fields = ps_counted(n, "field");
+        ps_error_at(&reader->error, reader->path, reader->line, "the row has %s (expected %u)",
+                    fields, reader->fields->len);
         return;
     }
     for (guint i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 #include "sim/trace/run.h"
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/trace/run-files.h"
 #include "sim/trace/run-rows.h"
 #include "sim/trace/summary.h"
@@ -71,8 +72,9 @@ static gboolean read_part(PsRun *run, const File *file, const PsRunReading *fram
         return FALSE;
     }
     if (file->part == PS_RUN_OPS && records->len != run->summary->n_ops) {
-        ps_error_at(error, path, 0, "%u rows (expected %" G_GINT64_FORMAT ": trace_rows in %s)",
-                    records->len, run->summary->n_ops, PS_RUN_SUMMARY);
+        g_autofree char *rows = ps_counted(records->len, "row");
+        ps_error_at(error, path, 0, "%s (expected %" G_GINT64_FORMAT ": trace_rows in %s)", rows,
+                    run->summary->n_ops, PS_RUN_SUMMARY);
         return FALSE;
     }
     return TRUE;

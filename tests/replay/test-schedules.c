@@ -666,7 +666,7 @@ START_TEST(wrong_lines)
         {"1f1b", "stages=2 microbatches=4 forward=1ms backward=1ms chunks=1",
          "--synthetic: schedule 1f1b does not use chunks (expected none)"},
         {"zb-v", "stages=2 microbatches=4 forward=1ms backward=1ms chunks=3",
-         "--synthetic: schedule zb-v has 2 chunks per stage, not 3"},
+         "--synthetic: schedule zb-v cannot have 3 chunks per stage (expected 2)"},
         {"1f1b", "stages=2 microbatches=4 forward=0s backward=0s",
          "--synthetic: a microbatch takes 0 s on all stages together (expected at least 1e-09 s)"},
         {"1f1b", "stages=2 microbatches=4 forward=25h backward=0s",
