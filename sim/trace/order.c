@@ -9,7 +9,7 @@ typedef struct {
     gboolean changed; /* at the latest instant */
 } Cell;
 
-/* All records of one kind that ended at its latest instant. */
+/* All records of one kind that ended at the latest instant. */
 typedef struct {
     GArray *records;
     int (*compare)(const void *a, const void *b);
@@ -26,8 +26,7 @@ struct PsTraceOrder {
     gint64 time_ps;
 };
 
-/* ---- what ends
- * ------------------------------------------------------------------------------------- */
+/* ---- what ends ------------------------------------------------------------------------------- */
 
 static inline int compare_numbers(gint64 a, gint64 b)
 {
@@ -180,7 +179,7 @@ static void take_memory(const PsTraceMemory *change, gpointer data)
     cell->bytes = change->bytes;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 PsTraceOrder *ps_trace_order_new(const PsTraceSink *sink)
 {
