@@ -3,6 +3,7 @@
 #include "planner/search/explain.h"
 #include "sim/base/error.h"
 #include "sim/base/progress.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 static void point_free(gpointer data)
@@ -99,9 +100,10 @@ PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *settin
     if (best != NULL) {
         g_autoptr(PsPlan) plan = ps_planning_plan(planning, best);
         g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+        g_autofree char *devices = ps_counted(setting->devices, "device");
         ps_error(error, PS_ERROR_NEGATIVE,
-                 "%s: no plan on %u devices reaches a TPS of %.10g s: the best is %.10g s",
-                 profile->path, setting->devices, tps_s, estimate->tps_s);
+                 "%s: no plan on %s reaches a TPS of %.10g s: the best is %.10g s", profile->path,
+                 devices, tps_s, estimate->tps_s);
     }
     return NULL;
 }

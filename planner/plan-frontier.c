@@ -4,6 +4,7 @@
 #include "planner/plan-report.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 static const PsColumn devices_columns[] = {
@@ -87,8 +88,9 @@ static gboolean any_fits(const GPtrArray *points, const PsPlanRequest *request, 
             return TRUE;
         }
     }
-    ps_error(error, PS_ERROR_NEGATIVE, "%s: no plan fits up to %u devices (plan says why)",
-             request->profile->path, points->len);
+    g_autofree char *devices = ps_counted(points->len, "device");
+    ps_error(error, PS_ERROR_NEGATIVE, "%s: no plan fits up to %s (plan says why)",
+             request->profile->path, devices);
     return FALSE;
 }
 

@@ -4,6 +4,7 @@
 #include "planner/place-report.h"
 #include "planner/search/planning.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 static const PsColumn columns[] = {
@@ -58,8 +59,9 @@ static void print_setting(const PsSetting *setting, PsOutput *output)
     g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
     g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
     gboolean flat = ps_setting_is_flat(setting);
-    ps_output_printf(output, "%u devices of %s%s%s; N = %u\n", setting->devices, memory,
-                     flat ? " at " : "", flat ? bandwidth : "", setting->microbatches);
+    g_autofree char *devices = ps_counted(setting->devices, "device");
+    ps_output_printf(output, "%s of %s%s%s; N = %u\n", devices, memory, flat ? " at " : "",
+                     flat ? bandwidth : "", setting->microbatches);
     if (!flat) {
         g_autofree char *levels = ps_place_levels_text(setting);
         g_autofree char *line = g_strdup_printf("levels: %s", levels);
@@ -73,12 +75,13 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
     g_autofree char *name = g_path_get_basename(profile->path);
-    ps_output_printf(output, "%s: %u layers; ", name, profile->n_layers);
+    g_autofree char *layers = ps_counted(profile->n_layers, "layer");
+    g_autofree char *stages = ps_counted(plan->n_stages, "stage");
+    g_autofree char *devices = ps_counted(estimate->devices_used, "device");
+    ps_output_printf(output, "%s: %s; ", name, layers);
     print_setting(&plan->setting, output);
-    ps_output_printf(output,
-                     "TPS %s per microbatch (%.4g/s); %u stage%s, %u devices, sum of d %u\n", tps,
-                     1 / estimate->tps_s, plan->n_stages, plan->n_stages == 1 ? "" : "s",
-                     estimate->devices_used, estimate->sum_data_parallel);
+    ps_output_printf(output, "TPS %s per microbatch (%.4g/s); %s, %s, sum of d %u\n", tps,
+                     1 / estimate->tps_s, stages, devices, estimate->sum_data_parallel);
     g_autofree char *gap =
         g_strdup_printf("not proven optimal: at most %.3g %% above the optimum (more than %d "
                         "downsets;\nplanned along one order of the layers)",

@@ -5,6 +5,7 @@
 #include "sim/base/csv.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 
 #define LEAST_SIZE 1e-100
 #define MOST_SIZE 1e100
@@ -83,8 +84,9 @@ static gboolean take_row(const PsCsvRow *row, gpointer user_data, GError **error
         return take_header(table, row, error);
     }
     if (row->n_fields != table->n_columns) {
-        ps_error_at(error, row->path, row->line, "the row has %u field%s (expected %u)",
-                    row->n_fields, row->n_fields == 1 ? "" : "s", table->n_columns);
+        g_autofree char *fields = ps_counted(row->n_fields, "field");
+        ps_error_at(error, row->path, row->line, "the row has %s (expected %u)", fields,
+                    table->n_columns);
         return FALSE;
     }
     char **copy = g_new0(char *, row->n_fields + 1);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include "plots/axis.h"
+#include "sim/base/text.h"
 
 #define TICK_PX 90
 #define HATCH_PX 4
@@ -198,7 +199,7 @@ static void draw_loader_name(const Panel *panel, const PsGanttStage *place, doub
 {
     double x = panel->x - PS_PANEL_LEFT + 16, y = panel->y + place->y, line = 14;
     guint n = panel->layout->n_servers;
-    g_autofree char *servers = g_strdup_printf("%u server%s", n, n == 1 ? "" : "s");
+    g_autofree char *servers = ps_counted(n, "server");
     if (place->height >= 2 * line) {
         double top = y + place->height / 2 - line;
         ps_text_draw(panel->text, &heading_style, PS_ALIGN_LEFT, x, top + line / 2, width_px,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "plots/gantt-panel.h"
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 #define PAGE_PX 1600
@@ -162,8 +163,9 @@ static char *settings_text(const PsRunSummary *summary)
     g_autofree char *memory = ps_quantity_format(PS_BYTES, summary->setting.memory_bytes);
     g_autofree char *bandwidth =
         ps_quantity_format(PS_BYTES_PER_S, summary->setting.bandwidth_bytes_per_s);
-    g_string_append_printf(text, "%s and %s per device  ·  %u microbatches per batch", memory,
-                           bandwidth, summary->setting.microbatches);
+    g_autofree char *microbatches = ps_counted(summary->setting.microbatches, "microbatch");
+    g_string_append_printf(text, "%s and %s per device  ·  %s per batch", memory, bandwidth,
+                           microbatches);
     return g_string_free(text, FALSE);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/search/layout-plan.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 /* How far the search for the fewest devices goes: cells of its tables. */
@@ -321,8 +322,9 @@ static void add_fewest_devices(GString *text, const PsCosts *costs, const PsDown
     gboolean exhausted;
     guint needed = ps_fewest_devices(costs, downsets, degrees, &tried, &exhausted);
     if (needed > 0) {
-        g_string_append_printf(text, " Of %s each, %u devices are the fewest that would do.",
-                               memory, needed);
+        g_autofree char *fewest = ps_counted(needed, "device");
+        g_string_append_printf(text, " Of %s each, %s %s the fewest that would do.", memory, fewest,
+                               needed == 1 ? "is" : "are");
     } else if (exhausted && costs->setting.levels.n > 1) {
         g_string_append_printf(text, " Of %s each, not even the cluster's %u would do.", memory,
                                tried);
@@ -330,7 +332,8 @@ static void add_fewest_devices(GString *text, const PsCosts *costs, const PsDown
         g_string_append_printf(text, " Of %s each, no number of devices would do (N = %u).", memory,
                                costs->setting.microbatches);
     } else {
-        g_string_append_printf(text, " Of %s each, even %u devices would not do.", memory, tried);
+        g_autofree char *most = ps_counted(tried, "device");
+        g_string_append_printf(text, " Of %s each, even %s would not do.", memory, most);
     }
 }
 
@@ -371,8 +374,8 @@ char *ps_explain_no_fit(const PsCosts *costs, const PsDownsets *downsets, PsDegr
 {
     GString *text = g_string_new(NULL);
     g_autofree char *memory = ps_quantity_format(PS_BYTES, costs->setting.memory_bytes);
-    g_string_append_printf(text, "no plan fits %u device%s of %s: ", costs->setting.devices,
-                           costs->setting.devices == 1 ? "" : "s", memory);
+    g_autofree char *devices = ps_counted(costs->setting.devices, "device");
+    g_string_append_printf(text, "no plan fits %s of %s: ", devices, memory);
     add_least_memory(text, costs, downsets, degrees);
     add_large_layer(text, costs);
     add_fewest_devices(text, costs, downsets, degrees, memory);

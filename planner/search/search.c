@@ -673,9 +673,9 @@ PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsT
 {
     gint64 infeasible = lower_bound(search) - 1;
     if (floor != NULL) {
-        PsLayout *at_floor = ps_search_within(search, subspace, *floor, TRUE);
+        g_autoptr(PsLayout) at_floor = ps_search_within(search, subspace, *floor, FALSE);
         if (at_floor != NULL) {
-            return at_floor;
+            return ps_search_within(search, subspace, *floor, TRUE);
         }
         infeasible = MAX(infeasible, floor->numerator / floor->denominator);
     }

@@ -1,5 +1,7 @@
 #include "sim/base/error.h"
 
+#include "sim/base/text.h"
+
 G_DEFINE_QUARK(ps_error, ps_error)
 
 G_GNUC_PRINTF(4, 0)
@@ -7,7 +9,9 @@ static void set_error(GError **error, PsErrorCode code, const char *place, const
                       va_list args)
 {
     g_autofree char *message = g_strdup_vprintf(format, args);
-    g_set_error(error, PS_ERROR, code, "%s%s", place, message);
+    g_autofree char *whole = g_strconcat(place, message, NULL);
+    g_autofree char *line = ps_printable(whole); /* inputs are quoted in it */
+    g_set_error_literal(error, PS_ERROR, code, line);
 }
 
 void ps_error_at(GError **error, const char *path, guint line, const char *format, ...)

@@ -18,7 +18,8 @@ typedef enum {
 
 GQuark ps_error_quark(void);
 
-/* Sets *error (which may be NULL) to "path:line: message"; line 0 leaves ":line" out. */
+/* Sets *error (which may be NULL) to "path:line: message"; line 0 leaves ":line" out. Control
+ * characters in what is quoted become text (sim/base/text.h), so that it stays on one line. */
 void ps_error_at(GError **error, const char *path, guint line, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
 

@@ -2,12 +2,14 @@
 
 #include <stdio.h>
 #include <unistd.h>
+#include "sim/base/text.h"
 
 /* Both kinds use the message level, so that G_DEBUG=fatal-warnings stays a tool for real faults. */
 G_GNUC_PRINTF(2, 0) static void log_line(const char *kind, const char *format, va_list args)
 {
     g_autofree char *message = g_strdup_vprintf(format, args);
-    g_log(PS_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "%s: %s", kind, message);
+    g_autofree char *line = ps_printable(message);
+    g_log(PS_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, "%s: %s", kind, line);
 }
 
 void ps_warning(const char *format, ...)

@@ -6,6 +6,7 @@
 #include "sim/base/error.h"
 #include "sim/base/json.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 
 #define GAP 2
@@ -62,7 +63,7 @@ void ps_table_free(PsTable *table)
 
 void ps_table_cell(PsTable *table, const char *shown, const char *value)
 {
-    Cell cell = {g_strdup(shown), g_strdup(value != NULL ? value : shown)};
+    Cell cell = {ps_printable(shown), g_strdup(value != NULL ? value : shown)};
     g_array_append_val(table->cells, cell);
 }
 

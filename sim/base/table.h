@@ -24,7 +24,8 @@ typedef struct PsTable PsTable;
 /* columns (n of them) must outlive the table. */
 PsTable *ps_table_new(const PsColumn *columns, guint n_columns);
 /* Next cell of the current row: shown is for people, value for machines (NULL: the same as shown,
- * "" is an empty CSV field and JSON null). Both are copied. A full row starts the next one. */
+ * "" is an empty CSV field and JSON null). Both are copied. A full row starts the next one.
+ * In the table form control characters are shown as in messages. */
 void ps_table_cell(PsTable *table, const char *shown, const char *value);
 /* Printf for people with the double as value. */
 void ps_table_double(PsTable *table, const char *format, double shown, double value);

@@ -6,6 +6,7 @@
 #include "sim/base/log.h"
 #include "sim/base/output.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 #include "sim/cli/command.h"
 
 #define PS_COMMAND(name) extern const PsCommand ps_command_##name;
@@ -105,6 +106,7 @@ int main(int argc, char **argv)
         return 0;
     }
     g_assert(error->domain == PS_ERROR);
-    g_printerr("%s%s\n", error->code == PS_ERROR_USAGE ? "pipersim: " : "", error->message);
+    g_autofree char *line = ps_printable(error->message); /* prefixes may quote inputs as well */
+    g_printerr("%s%s\n", error->code == PS_ERROR_USAGE ? "pipersim: " : "", line);
     return exit_status[error->code];
 }

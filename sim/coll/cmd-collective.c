@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "sim/base/table.h"
@@ -25,7 +26,7 @@ const PsCommand ps_command_collective = {
         "                   (rings inside the nodes, then across)\n"
         "  reduce-scatter   ring, halving-doubling\n"
         "  all-gather       ring, halving-doubling\n"
-        "  all-to-all       pairwise, bruck\n"
+        "  all-to-all       pairwise (up to 4096 ranks), bruck\n"
         "  broadcast        ring, tree; from the first rank\n\n"
         "Examples:\n"
         "  pipersim collective --topology a100-node --kind all-reduce --ranks 0-7 \\\n"
@@ -126,6 +127,10 @@ static void add_row(PsTable *table, const PsCollectiveCall *call, const PsCollec
 static gboolean fill(PsTable *table, PsNetwork *network, PsCollectiveCall call, double last_bytes,
                      const char *algorithm, GError **error)
 {
+    guint n_sizes = 1 + (guint)log2(last_bytes / call.bytes);
+    g_autoptr(PsProgress) progress =
+        ps_progress_new("collective", (guint64)n_sizes * PS_COLLECTIVE_STEPS);
+    call.progress = progress;
     for (; call.bytes <= last_bytes; call.bytes *= 2) {
         g_autoptr(PsCollective) collective = ps_collective_new(network, &call, algorithm, error);
         if (collective == NULL) {

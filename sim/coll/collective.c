@@ -192,13 +192,18 @@ static PsCollective *find_fastest(PsNetwork *network, const PsCollectiveCall *ca
     g_autoptr(PsPhases) phases =
         ps_phases_new(network, call->ranks, call->n_ranks, MAX(call->n_groups, 1));
     g_autoptr(PsCollective) best = NULL;
-    for (; *algorithms != NULL; algorithms++) {
-        for (guint i = 0; i < MAX(library->n_protocols, 1); i++) {
-            const PsProtocol *protocol = library->n_protocols > 0 ? &library->protocols[i] : NULL;
-            if (!try_one(phases, team, library, *algorithms, protocol, &best, error)) {
-                return NULL;
-            }
+    guint n_protocols = MAX(library->n_protocols, 1), n = 0;
+    while (algorithms[n / n_protocols] != NULL) {
+        n += n_protocols;
+    }
+    for (guint i = 0; i < n; i++) {
+        const PsProtocol *protocol =
+            library->n_protocols > 0 ? &library->protocols[i % n_protocols] : NULL;
+        if (!try_one(phases, team, library, algorithms[i / n_protocols], protocol, &best, error)) {
+            return NULL;
         }
+        ps_progress_step(call->progress,
+                         PS_COLLECTIVE_STEPS * (i + 1) / n - PS_COLLECTIVE_STEPS * i / n);
     }
     return g_steal_pointer(&best);
 }

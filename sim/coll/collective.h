@@ -7,6 +7,7 @@
  * output for all-gather (as nccl-tests count them). */
 #pragma once
 
+#include "sim/base/progress.h"
 #include "sim/net/fair.h"
 #include "sim/net/flows.h"
 #include "sim/topo/network.h"
@@ -32,12 +33,15 @@ double ps_collective_bus_factor(PsCollectiveKind kind, guint n_ranks);
 
 typedef struct {
     PsCollectiveKind kind;
-    const guint *ranks; /* [n_groups][n_ranks]: devices, distinct; the first one of a group is the
-                           root of a broadcast */
-    guint n_ranks;      /* of one group; at least two */
-    double bytes;       /* positive */
-    guint n_groups;     /* 0 means one */
+    const guint *ranks;   /* [n_groups][n_ranks]: devices, distinct; the first one of a group is the
+                             root of a broadcast */
+    guint n_ranks;        /* of one group; at least two */
+    double bytes;         /* positive */
+    guint n_groups;       /* 0 means one */
+    PsProgress *progress; /* or NULL; ps_collective_new steps it by PS_COLLECTIVE_STEPS in all */
 } PsCollectiveCall;
+
+#define PS_COLLECTIVE_STEPS 1000
 
 /* A flow over the links of the phase: `bytes` are those on its most loaded link, which has weight
  * 1. */

@@ -2,6 +2,7 @@
  * m nodes, one for each place in a node, each with its 1/l of the vector, then an all-gather
  * inside: 2(l-1)/l * S/B_inside + 2(l-1) * latency_inside
  *     + 2(m-1)/m * S/(l*B_across) + 2(m-1) * latency_across */
+#include "sim/base/text.h"
 #include "sim/coll/algorithm.h"
 
 /* Ranks by node, in the order in which the call names them: of node i those from i * size on. */
@@ -53,9 +54,10 @@ static char *fault(const PsTeam *team)
     if (nodes.ranks != NULL) {
         return NULL;
     }
-    return g_strdup_printf("%u ranks on %u node%s (expected two nodes or more with the same number "
-                           "of ranks, two or more)",
-                           team->n_ranks, nodes.n_nodes, nodes.n_nodes == 1 ? "" : "s");
+    g_autofree char *on = ps_counted(nodes.n_nodes, "node");
+    return g_strdup_printf("%u ranks on %s (expected two nodes or more with the same number of "
+                           "ranks, two or more)",
+                           team->n_ranks, on);
 }
 
 static void rings_inside(const Nodes *nodes, double bytes, PsPhases *phases)

@@ -1,6 +1,7 @@
 #include "sim/net/transfers.h"
 
 #include "sim/base/error.h"
+#include "sim/base/progress.h"
 #include "sim/base/units.h"
 #include "sim/net/flow-file.h"
 #include "sim/net/flows.h"
@@ -15,6 +16,7 @@ typedef struct {
     gint64 *ends_ps;
     GArray *route; /* guint */
     GArray *loads; /* PsFairLoad */
+    PsProgress *progress;
 } Transfers;
 
 static const PsFlowRow *row_at(const GArray *rows, guint64 row)
@@ -26,6 +28,7 @@ static void end(gpointer owner, guint64 row)
 {
     Transfers *transfers = owner;
     transfers->ends_ps[row] = ps_simulator_now(transfers->simulator);
+    ps_progress_step(transfers->progress, 1);
 }
 
 static void start(gpointer owner, guint64 number)
@@ -95,7 +98,8 @@ gboolean ps_transfers_run(PsNetwork *network, const GArray *rows, const char *pa
                                             ps_network_links(network), PRIORITY);
     g_autoptr(GArray) route = g_array_new(FALSE, FALSE, sizeof(guint));
     g_autoptr(GArray) loads = g_array_new(FALSE, FALSE, sizeof(PsFairLoad));
-    Transfers transfers = {network, simulator, flows, rows, ends_ps, route, loads};
+    g_autoptr(PsProgress) progress = ps_progress_new("flows", rows->len);
+    Transfers transfers = {network, simulator, flows, rows, ends_ps, route, loads, progress};
     if (!check(&transfers, path, error)) {
         return FALSE;
     }

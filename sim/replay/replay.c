@@ -3,6 +3,7 @@
 #include "sim/base/error.h"
 #include "sim/base/interrupt.h"
 #include "sim/base/progress.h"
+#include "sim/base/text.h"
 #include "sim/replay/state.h"
 
 void ps_replay_result_free(PsReplayResult *result)
@@ -302,10 +303,13 @@ static gboolean check_schedule(const PsWorkload *workload, const PsReplaySetting
     guint batch = workload->microbatches / workload->stages[0].data_parallel;
     if (schedule->n_stages > 0 &&
         (schedule->n_stages != workload->n_stages || schedule->batch != batch)) {
+        g_autofree char *ranks = ps_counted(schedule->n_stages, "rank");
+        g_autofree char *given = ps_counted(schedule->batch, "microbatch");
+        g_autofree char *stages = ps_counted(workload->n_stages, "stage");
+        g_autofree char *expected = ps_counted(batch, "microbatch");
         ps_error(error, PS_ERROR_INPUT,
-                 "%s: %u ranks and %u microbatches do not fit the pipeline (expected its %u stages "
-                 "and %u microbatches per replica)",
-                 name, schedule->n_stages, schedule->batch, workload->n_stages, batch);
+                 "%s: %s and %s do not fit the pipeline (expected its %s and %s per replica)", name,
+                 ranks, given, stages, expected);
         return FALSE;
     }
     for (guint i = 1; schedule->uniform && i < workload->n_stages; i++) {

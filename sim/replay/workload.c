@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 
 PsWorkload *ps_workload_new(guint n_stages, guint n_borders, guint microbatches)
 {
@@ -56,10 +57,10 @@ static gboolean check_stage(const PsWorkload *workload, guint number, GError **e
         return FALSE;
     }
     if (workload->microbatches == 0 || workload->microbatches % stage->data_parallel != 0) {
+        g_autofree char *microbatches = ps_counted(workload->microbatches, "microbatch");
         ps_error(error, PS_ERROR_INPUT,
-                 "stage %u: %u microbatches per batch cannot be shared by %u replicas (expected a "
-                 "multiple)",
-                 number, workload->microbatches, stage->data_parallel);
+                 "stage %u: %s per batch cannot be shared by %u replicas (expected a multiple)",
+                 number, microbatches, stage->data_parallel);
         return FALSE;
     }
     const double times_s[] = {stage->forward_s, stage->backward_s, stage->recompute_s,

@@ -1,4 +1,5 @@
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/schedule/actions.h"
 
 static guint line_of(const PsActions *actions, guint rank)
@@ -59,10 +60,10 @@ static gboolean place_stages(PsActions *actions, GError **error)
     }
     for (guint rank = 0; rank < actions->n_ranks; rank++) {
         if (n_held[rank] != n_held[0] || n_held[rank] == 0) {
+            g_autofree char *held = ps_counted(n_held[rank], "stage");
             ps_error_at(error, actions->path, line_of(actions, rank),
-                        "rank %u has %u stages, rank 0 has %u (expected as many on each, at least "
-                        "one)",
-                        rank, n_held[rank], n_held[0]);
+                        "rank %u has %s, rank 0 has %u (expected as many on each, at least one)",
+                        rank, held, n_held[0]);
             return FALSE;
         }
     }
@@ -97,11 +98,11 @@ static const struct {
 static const char *order_fault(guint16 seen, PsActionKind kind)
 {
     if (seen & rules[kind].never) {
-        return "comes a second time";
+        return "comes a second time (expected once)";
     }
     if (~seen & rules[kind].before) {
-        return kind == PS_ACTION_WEIGHT ? "comes before its input gradient"
-                                        : "comes before its forward";
+        return kind == PS_ACTION_WEIGHT ? "comes before its input gradient (expected after it)"
+                                        : "comes before its forward (expected after it)";
     }
     return NULL;
 }
@@ -110,13 +111,16 @@ static const char *order_fault(guint16 seen, PsActionKind kind)
  * once all are there. */
 static const char *shard_fault(Check *check, const PsAction *action)
 {
-    static const char *const too_early = "comes while the parameters of the stage are resharded";
+    static const char *const too_early =
+        "comes while the parameters of the stage are resharded (expected UNSHARD before it)";
     guint stage = action->stage;
     if (action->kind == PS_ACTION_REDUCE_GRAD) {
         gboolean all = check->n_gradients[stage] == check->actions->n_microbatches;
         gboolean again = check->reduced[stage];
         check->reduced[stage] = TRUE;
-        return again ? "comes a second time" : all ? NULL : "comes before the last gradient";
+        return again ? "comes a second time (expected once)"
+               : all ? NULL
+                     : "comes before the last gradient (expected after it)";
     }
     if (action->kind >= PS_ACTION_UNSHARD) {
         check->shard[stage] = (guint8)(action->kind - PS_ACTION_UNSHARD + 1);
@@ -148,7 +152,8 @@ static gboolean check_action(Check *check, guint rank, const PsAction *action, G
         fault = order_fault(*seen, action->kind);
         if (fault == NULL && action->kind >= PS_ACTION_SEND_F &&
             !(transfers_of(check->actions, action->stage) & 1u << action->kind)) {
-            fault = "has no other rank to go to or come from";
+            fault =
+                "has no other rank to go to or come from (expected transfers between ranks only)";
         }
         *seen |= (guint16)(1u << action->kind);
     }

@@ -134,8 +134,9 @@ static gboolean check_use(const Options *options, GError **error)
                          : lists && options->output != NULL       ? "output"
                                                                   : NULL;
     if (unused != NULL) {
-        ps_error(error, PS_ERROR_USAGE, "--%s is of no use %s --schedule", unused,
-                 lists ? "without" : "with");
+        ps_error(error, PS_ERROR_USAGE, "--%s is of no use %s", unused,
+                 lists ? "without a schedule (expected --schedule S as well)"
+                       : "with a schedule (expected it without --schedule)");
     }
     return unused == NULL;
 }

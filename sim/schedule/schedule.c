@@ -2,6 +2,7 @@
 
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 
 const char *const ps_step_names[PS_N_STEPS + 1] = {"forward", "backward", "input", "weight", NULL};
 
@@ -30,17 +31,13 @@ gboolean ps_schedule_check_chunks(const PsSchedule *schedule, guint chunks, GErr
     if (chunks >= schedule->min_chunks && chunks <= schedule->max_chunks) {
         return TRUE;
     }
-    if (schedule->min_chunks == schedule->max_chunks) {
-        ps_error(error, PS_ERROR_USAGE, "schedule %s has %u chunk%s per stage, not %u",
-                 schedule->name, schedule->min_chunks, schedule->min_chunks == 1 ? "" : "s",
-                 chunks);
-    } else {
-        ps_error(error, PS_ERROR_USAGE,
-                 "schedule %s cannot have %u chunk%s per stage (expected "
-                 "%u to %u)",
-                 schedule->name, chunks, chunks == 1 ? "" : "s", schedule->min_chunks,
-                 schedule->max_chunks);
-    }
+    g_autofree char *given = ps_counted(chunks, "chunk");
+    g_autofree char *range =
+        schedule->min_chunks == schedule->max_chunks
+            ? g_strdup_printf("%u", schedule->min_chunks)
+            : g_strdup_printf("%u to %u", schedule->min_chunks, schedule->max_chunks);
+    ps_error(error, PS_ERROR_USAGE, "schedule %s cannot have %s per stage (expected %s)",
+             schedule->name, given, range);
     return FALSE;
 }
 

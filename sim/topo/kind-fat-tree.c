@@ -2,6 +2,7 @@
  * were spread evenly over them, with the bandwidth from below divided by the oversubscription. */
 #include <string.h>
 
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/topo/level-kind.h"
 #include "sim/topo/topo-read.h"
@@ -54,9 +55,9 @@ static char *fault(const PsPorts *ports, const char **key)
     *key = "leaf";
     if (level->leaf_devices == 0 || level->leaf_devices % ports->member_devices != 0 ||
         level->size % level->leaf_devices != 0) {
-        return g_strdup_printf("%u devices under a leaf (expected a multiple of %u that divides "
-                               "%u)",
-                               level->leaf_devices, ports->member_devices, level->size);
+        g_autofree char *devices = ps_counted(level->leaf_devices, "device");
+        return g_strdup_printf("%s under a leaf (expected a multiple of %u that divides %u)",
+                               devices, ports->member_devices, level->size);
     }
     *key = "oversubscription";
     gboolean sound = level->oversubscription >= 1 && level->oversubscription <= MAX_PART;

@@ -4,6 +4,7 @@
 #include "sim/base/error.h"
 #include "sim/base/output.h"
 #include "sim/base/suggest.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/topo/level-kind.h"
 #include "sim/topo/topo-read.h"
@@ -55,8 +56,9 @@ static char *parse_kind_values(PsTopologyLevel *level, const char *text)
     g_auto(GStrv) values = g_strsplit(text, ",", -1);
     guint n_values = text[0] != '\0' ? g_strv_length(values) : 0;
     if (n_values != n_keys) {
-        return g_strdup_printf("%s with %u value%s (expected %u%s%s)", kind->name, n_values,
-                               n_values == 1 ? "" : "s", n_keys, n_keys > 0 ? " after =: " : "",
+        g_autofree char *given = ps_counted(n_values, "value");
+        return g_strdup_printf("%s with %s (expected %u%s%s)", kind->name, given, n_keys,
+                               n_keys > 0 ? " after =: " : "",
                                n_keys == 2   ? "LEAF,OVERSUBSCRIPTION"
                                : n_keys == 1 ? "DIMENSIONS"
                                              : "");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/base/units.h"
 #include "sim/topo/level-kind.h"
 #include "sim/topo/topo-read.h"
@@ -99,8 +100,9 @@ static char *level_size_fault(const PsTopology *topology, guint index)
     }
     const PsTopologyLevel *inner = index > 0 ? &topology->levels[index - 1] : NULL;
     if (inner != NULL && (size <= inner->size || size % inner->size != 0)) {
-        return g_strdup_printf("%u devices around groups of %u (expected a larger multiple of %u)",
-                               size, inner->size, inner->size);
+        g_autofree char *devices = ps_counted(size, "device");
+        return g_strdup_printf("%s around groups of %u (expected a larger multiple of %u)", devices,
+                               inner->size, inner->size);
     }
     return NULL;
 }
@@ -254,7 +256,8 @@ const PsTopologyLevel *ps_topology_span_level(const PsTopology *topology, guint 
             return &topology->levels[i];
         }
     }
-    ps_error(error, PS_ERROR_USAGE, "topology %s has %u devices (expected at least %u)",
-             topology->name, ps_topology_devices(topology), n_devices);
+    g_autofree char *devices = ps_counted(ps_topology_devices(topology), "device");
+    ps_error(error, PS_ERROR_USAGE, "topology %s has %s (expected at least %u)", topology->name,
+             devices, n_devices);
     return NULL;
 }

@@ -1,6 +1,7 @@
 #include "sim/trace/run.h"
 
 #include "sim/base/error.h"
+#include "sim/base/text.h"
 #include "sim/trace/run-files.h"
 #include "sim/trace/run-rows.h"
 #include "sim/trace/summary.h"
@@ -8,9 +9,7 @@
 /* Hashing takes half as long as reading, so it is done beside it. Returns NULL on failure. */
 static gpointer hash_file(gpointer path)
 {
-    gsize length;
-    g_autofree char *text = ps_read_file(path, &length, NULL);
-    return text != NULL ? ps_sha256(text, length) : NULL;
+    return ps_digest_file(path);
 }
 
 static gboolean check_sha256(const char *path, const char *found, const char *expected,
@@ -73,8 +72,9 @@ static gboolean read_part(PsRun *run, const File *file, const PsRunReading *fram
         return FALSE;
     }
     if (file->part == PS_RUN_OPS && records->len != run->summary->n_ops) {
-        ps_error_at(error, path, 0, "%u rows (expected %" G_GINT64_FORMAT ": trace_rows in %s)",
-                    records->len, run->summary->n_ops, PS_RUN_SUMMARY);
+        g_autofree char *rows = ps_counted(records->len, "row");
+        ps_error_at(error, path, 0, "%s (expected %" G_GINT64_FORMAT ": trace_rows in %s)", rows,
+                    run->summary->n_ops, PS_RUN_SUMMARY);
         return FALSE;
     }
     return TRUE;

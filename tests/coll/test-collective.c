@@ -496,6 +496,27 @@ START_TEST(refusals_say_why)
 }
 END_TEST
 
+/* Each to each is too much at some size: that is said, and auto does without. */
+START_TEST(pairwise_has_a_limit)
+{
+    enum { RANKS = 4097 };
+    g_auto(Net) net = open_net("flat:5000 25GB/s 80GiB");
+    guint ranks[RANKS];
+    for (guint i = 0; i < RANKS; i++) {
+        ranks[i] = i;
+    }
+    const PsCollectiveCall call = {PS_ALL_TO_ALL, ranks, RANKS, 1e9};
+    g_autoptr(GError) error = NULL;
+    ck_assert_ptr_null(ps_collective_new(net.network, &call, "pairwise", &error));
+    ps_assert_error(error, PS_ERROR_USAGE,
+                    "pairwise cannot serve 4097 ranks (expected at most 4096, which send 16773120 "
+                    "messages)");
+    g_autoptr(PsCollective) collective = ps_collective_new(net.network, &call, PS_AUTO, &error);
+    ps_assert_no_error(error);
+    ck_assert_str_eq(ps_collective_algorithm_name(collective), "bruck");
+}
+END_TEST
+
 /* ---- measured -----------------------------------------------------------------------------------
  */
 
@@ -546,4 +567,4 @@ END_TEST
 PS_TEST_MAIN("collective", closed_forms_to_the_picosecond, hierarchical_form, bytes_are_conserved,
              the_table_is_sound, bus_factors, alone_as_foretold, rings_contend,
              the_slowest_hop_decides, groups_in_lock_step, auto_is_the_fastest, the_library_costs,
-             refusals_say_why, a100_node_as_measured)
+             refusals_say_why, pairwise_has_a_limit, a100_node_as_measured)

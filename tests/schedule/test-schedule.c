@@ -268,9 +268,11 @@ START_TEST(wrong_chunks)
 {
     GError *error = NULL;
     ck_assert(!ps_schedule_check_chunks(ps_schedule_find("1f1b", NULL), 2, &error));
-    ps_assert_error(error, PS_ERROR_USAGE, "schedule 1f1b has 1 chunk per stage, not 2");
+    ps_assert_error(error, PS_ERROR_USAGE,
+                    "schedule 1f1b cannot have 2 chunks per stage (expected 1)");
     ck_assert(!ps_schedule_check_chunks(ps_schedule_find("zb-v", NULL), 1, &error));
-    ps_assert_error(error, PS_ERROR_USAGE, "schedule zb-v has 2 chunks per stage, not 1");
+    ps_assert_error(error, PS_ERROR_USAGE,
+                    "schedule zb-v cannot have 1 chunk per stage (expected 2)");
     ck_assert(!ps_schedule_check_chunks(ps_schedule_find("interleaved", NULL), 1, &error));
     ps_assert_error(error, PS_ERROR_USAGE,
                     "schedule interleaved cannot have 1 chunk per stage (expected 2 to 1024)");
