@@ -8,7 +8,8 @@
 /* Distances are measured from the end of the pipeline, so the stages behind have the smaller ones,
  * and groups begin at the multiples of their size there as well. */
 
-/* The first place from `start` on at which the tensor-parallel groups are held, or NOWHERE. */
+/* The first place from `start` on at which the tensor-parallel groups are held, or NOWHERE: either
+ * there, or so that a group ends at the next border; from that border on everything repeats. */
 static guint64 first_held(const PsLevels *levels, guint64 start, guint d, guint t)
 {
     if (t == 1) {
@@ -18,14 +19,17 @@ static guint64 first_held(const PsLevels *levels, guint64 start, guint d, guint 
     while (i + 1 < levels->n && levels->level[i].size < t) {
         i++;
     }
-    guint64 size = levels->level[i].size, least = size / t;
-    if (i + 1 < levels->n && size % t != 0 && d > 2 * least) {
-        return NOWHERE; /* would cover a whole group, and that needs t to divide it */
-    }
-    for (guint64 end = start + size; start < end; start++) {
+    guint64 size = levels->level[i].size;
+    for (guint tries = 0; tries < 2; tries++) {
+        guint64 border = (start / size + 1) * size;
+        guint64 flush = border - (border - start) / t * t;
         if (ps_levels_hold(levels, start, d, t)) {
             return start;
         }
+        if (ps_levels_hold(levels, flush, d, t)) {
+            return flush;
+        }
+        start = border;
     }
     return NOWHERE;
 }
