@@ -39,21 +39,21 @@ static gboolean print(const char *text, GError **error)
 static gboolean print_help(GError **error)
 {
     g_autoptr(GString) text = g_string_new(
-        "pipersim judges a parallel training plan before a cluster is booked: it plans pipeline\n"
-        "stages, tensor and data parallelism and recompute for a model's profile, replays the "
-        "plan\n"
-        "event by event, and checks the planner's estimate against what happened.\n\n"
+        "pipersim judges a parallel training plan before a cluster is booked: it plans\n"
+        "pipeline stages, tensor and data parallelism and recompute for the profile of a\n"
+        "model, replays the plan event by event, and checks the estimate against what\n"
+        "happened.\n\n"
         "Usage: pipersim COMMAND [options]   (pipersim COMMAND --help tells more)\n\n");
     for (guint i = 0; i < G_N_ELEMENTS(commands); i++) {
         g_string_append_printf(text, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
-    g_string_append(text,
-                    "\nExample:\n"
-                    "  pipersim validate planner/profiles/gpt3-13b-a100.json \\\n"
-                    "      --topology dgx-a100 --devices 64 -o run\n"
-                    "  pipersim plot run -o gantt.svg\n\n"
-                    "Exit status: 0 fine, 1 wrong input or I/O failure, 2 wrong usage, 3 it "
-                    "ran and the\nanswer is no (nothing fits, deadlock, out of tolerance).\n");
+    g_string_append(
+        text, "\nExample:\n"
+              "  pipersim validate planner/profiles/gpt3-13b-a100.json \\\n"
+              "      --topology dgx-a100 --devices 64 -o run\n"
+              "  pipersim plot run -o gantt.svg\n\n"
+              "Exit status: 0 fine, 1 wrong input or I/O failure, 2 wrong usage, 3 it ran and\n"
+              "the answer is no (nothing fits, deadlock, out of tolerance).\n");
     return print(text->str, error);
 }
 

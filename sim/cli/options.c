@@ -5,6 +5,8 @@
 #include "sim/base/suggest.h"
 #include "sim/base/table.h"
 
+#define WIDEST_OPTION 32 /* that has what it does beside it */
+
 /* The long names of all entries, for suggestions. Borrowed strings; caller frees the list. */
 static const char **long_names(const GOptionEntry *const *groups)
 {
@@ -16,6 +18,12 @@ static const char **long_names(const GOptionEntry *const *groups)
     }
     g_ptr_array_add(names, NULL);
     return (const char **)g_ptr_array_free(names, FALSE);
+}
+
+/* GLib's messages begin with a capital letter. Caller frees. */
+static char *in_our_case(const char *message)
+{
+    return g_strdup_printf("%c%s", g_ascii_tolower(message[0]), message + 1);
 }
 
 /* GLib says "Unknown option --foo" and no more. */
@@ -32,13 +40,74 @@ static void explain_unknown(const GOptionEntry *const *groups, char **argv, cons
             close = strstr(cause->message, bare) != NULL ? ps_suggest(bare, names) : NULL;
         }
     }
-    const char *message = cause->message;
-    g_autofree char *lower = g_strdup_printf("%c%s", g_ascii_tolower(message[0]), message + 1);
+    g_autofree char *lower = in_our_case(cause->message);
     if (close != NULL) {
         ps_error(error, PS_ERROR_USAGE, "%s (did you mean --%s?)", lower, close);
     } else {
         ps_error(error, PS_ERROR_USAGE, "%s (--help lists the options)", lower);
     }
+}
+
+static const GOptionEntry *find_option(const GOptionEntry *const *groups, const char *long_name,
+                                       gsize length, char short_name)
+{
+    for (; *groups != NULL; groups++) {
+        for (const GOptionEntry *entry = *groups; entry->long_name != NULL; entry++) {
+            if (long_name != NULL ? strlen(entry->long_name) == length &&
+                                        strncmp(entry->long_name, long_name, length) == 0
+                                  : entry->short_name == short_name) {
+                return entry;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The option that an argument sets to a value; NULL where it sets none. *apart: the value is the
+ * next argument. */
+static const GOptionEntry *valued_option(const GOptionEntry *const *groups, const char *argument,
+                                         gboolean *apart)
+{
+    if (g_str_has_prefix(argument, "--")) {
+        gsize length = strcspn(argument + 2, "=");
+        const GOptionEntry *entry = find_option(groups, argument + 2, length, '\0');
+        *apart = argument[2 + length] == '\0';
+        return entry != NULL && entry->arg != G_OPTION_ARG_NONE ? entry : NULL;
+    }
+    /* Short ones in a row, of which the last may have a value: "-qoFILE". */
+    for (const char *c = argument + 1; *argument == '-' && *c != '\0'; c++) {
+        const GOptionEntry *entry = find_option(groups, NULL, 0, *c);
+        *apart = c[1] == '\0';
+        if (entry != NULL && entry->arg != G_OPTION_ARG_NONE) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* GLib keeps the last of several values. Lists may be given again. */
+static gboolean refuse_repetition(const GOptionEntry *const *groups, char **argv, GError **error)
+{
+    g_autoptr(GHashTable) given = g_hash_table_new(NULL, NULL); /* entries */
+    for (char **argument = argv + 1; *argument != NULL && !g_str_equal(*argument, "--");
+         argument++) {
+        gboolean apart = FALSE;
+        const GOptionEntry *entry = valued_option(groups, *argument, &apart);
+        if (entry == NULL) {
+            continue;
+        }
+        gboolean list =
+            entry->arg == G_OPTION_ARG_STRING_ARRAY || entry->arg == G_OPTION_ARG_FILENAME_ARRAY;
+        if (!g_hash_table_add(given, (gpointer)entry) && !list) {
+            ps_error(error, PS_ERROR_USAGE, "--%s is given twice (expected once)",
+                     entry->long_name);
+            return FALSE;
+        }
+        if (apart && argument[1] != NULL) {
+            argument++;
+        }
+    }
+    return TRUE;
 }
 
 static gboolean check_positional(const PsCommand *command, guint n, guint min, guint max,
@@ -52,20 +121,44 @@ static gboolean check_positional(const PsCommand *command, guint n, guint min, g
     return FALSE;
 }
 
-/* "  --option=ARG      what it does", with what it does wrapped beside the option. */
-static void print_option(PsOutput *output, const char *line)
+/* Where "  --option=ARG      what it does" has its gap; the line's length if it has none. */
+static gsize option_length(const char *line)
 {
     const char *gap = strstr(line + 2, "  ");
-    gsize column = gap != NULL ? (gsize)(gap - line) + strspn(gap, " ") : 0;
-    if (column == 0 || column > PS_TABLE_WIDTH / 2 || line[column] == '\0') {
-        ps_output_printf(output, "%s\n", line);
-        return;
-    }
-    g_autofree char *wrapped = ps_wrap(line + column, PS_TABLE_WIDTH - (guint)column);
+    return gap != NULL ? (gsize)(gap - line) : strlen(line);
+}
+
+/* What an option does stands beside it, or below where the option is too long for that. */
+static void print_option(PsOutput *output, const char *line, guint column)
+{
+    gsize length = option_length(line);
+    const char *text = line + length + strspn(line + length, " ");
+    g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH - column);
     g_auto(GStrv) pieces = g_strsplit(wrapped, "\n", -1);
-    ps_output_printf(output, "%.*s%s\n", (int)column, line, pieces[0]);
-    for (char **piece = pieces + 1; *piece != NULL; piece++) {
-        ps_output_printf(output, "%*s%s\n", (int)column, "", *piece);
+    gboolean beside = length + 2 <= column;
+    ps_output_printf(output, "%.*s", (int)length, line);
+    for (char **piece = pieces; *piece != NULL; piece++) {
+        gboolean first = piece == pieces && beside;
+        ps_output_printf(output, "%s%*s%s", first ? "" : "\n",
+                         (int)(first ? column - length : column), "", *piece);
+    }
+    ps_output_puts(output, "\n");
+}
+
+/* GLib's own usage paragraph would name the program wrongly; the options come after it. */
+static void print_options(PsOutput *output, GOptionContext *context)
+{
+    g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    gsize widest = 0;
+    for (char **line = lines; *line != NULL; line++) {
+        gsize length = g_str_has_prefix(*line, "  -") ? option_length(*line) : 0;
+        widest = length <= WIDEST_OPTION ? MAX(widest, length) : widest;
+    }
+    for (char **line = lines; *line != NULL; line++) {
+        if (g_str_has_prefix(*line, "  -")) {
+            print_option(output, *line, (guint)widest + 2);
+        }
     }
 }
 
@@ -93,14 +186,7 @@ static gboolean print_help(const PsCommand *command, GOptionContext *context, GE
     g_autofree char *summary = g_strdup(command->summary);
     summary[0] = g_ascii_toupper(summary[0]);
     ps_output_printf(output, "%s.\n\nOptions:\n", summary);
-    /* GLib's own usage paragraph would name the program wrongly; the options come after it. */
-    g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line != NULL; line++) {
-        if (g_str_has_prefix(*line, "  -")) {
-            print_option(output, *line);
-        }
-    }
+    print_options(output, context);
     print_details(output, command->details);
     return ps_output_commit(output, error);
 }
@@ -132,8 +218,12 @@ gboolean ps_options_parse(const PsCommand *command, const GOptionEntry *const *g
         } else if (cause->code == G_OPTION_ERROR_UNKNOWN_OPTION) {
             explain_unknown(groups, argv, cause, error);
         } else {
-            ps_error(error, PS_ERROR_USAGE, "%s", cause->message);
+            g_autofree char *lower = in_our_case(cause->message);
+            ps_error(error, PS_ERROR_USAGE, "%s (--help lists the options)", lower);
         }
+        return FALSE;
+    }
+    if (!refuse_repetition(groups, argv, error)) {
         return FALSE;
     }
     if (help) {

@@ -13,7 +13,7 @@ static gboolean run(int argc, char **argv, GError **error);
 
 const PsCommand ps_command_collective = {
     .name = "collective",
-    .usage = "--topology T --kind KIND --ranks LIST --bytes SIZE[..SIZE]",
+    .usage = "--topology T --kind KIND --ranks LIST --bytes SIZE",
     .summary = "say what a cluster's links give a collective",
     .details =
         "Prints, for each size, the algorithm and protocol that are fastest there (or those\n"

@@ -2,18 +2,7 @@
  * from 0 over the whole topology, and says which of them a message crosses. */
 #pragma once
 
-#include "sim/topo/topology.h"
-
-/* Where a level is attached. A port is what stands between the level and the devices behind it: the
- * adapter of one device, or the one that a member shares. Ports are numbered over the whole
- * topology, device by device. */
-typedef struct {
-    const PsTopologyLevel *level;
-    guint member_devices;          /* devices in a member of a group */
-    guint port_devices;            /* devices behind a port: 1, or member_devices where shared */
-    guint n_ports;                 /* in the whole topology */
-    const char *member_level_name; /* NULL at the innermost level */
-} PsPorts;
+#include "sim/topo/ports.h"
 
 /* A key of the kind in .topo files; in the one-line form the values follow the kind's name. */
 typedef struct {
@@ -52,12 +41,3 @@ const PsKind *ps_level_kind(const PsTopologyLevel *level);
 
 /* Names of the kinds, NULL-terminated, by PsLevelKind. */
 extern const char *const ps_level_kind_names[PS_N_LEVEL_KINDS + 1];
-
-PsPorts ps_topology_ports(const PsTopology *topology, guint level);
-
-/* Shared by the kinds. */
-double ps_port_capacity(const PsPorts *ports);
-char *ps_port_name(const PsPorts *ports, guint port); /* caller frees */
-guint ps_ports_of(const PsPorts *ports, guint devices);
-/* at_port of the kinds whose links begin with one to and one from each port. */
-void ps_port_both_ways(const PsPorts *ports, guint port, GArray *links);

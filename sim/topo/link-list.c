@@ -11,16 +11,6 @@ enum { SOURCE, DESTINATION, BANDWIDTH, LATENCY };
 static const char *const columns[] = {"source", "destination", "bandwidth_bytes_per_s", "latency_s",
                                       NULL};
 
-void ps_link_list_free(PsLinkList *list)
-{
-    if (list != NULL) {
-        g_strfreev(list->vertices);
-        g_free(list->devices);
-        g_free(list->links);
-        g_free(list);
-    }
-}
-
 typedef struct {
     GPtrArray *vertices; /* char *, given to the list at the end */
     GHashTable *numbers; /* name -> vertex + 1 */

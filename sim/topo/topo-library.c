@@ -9,16 +9,6 @@
 #define PROTOCOL_PREFIX "protocol "
 #define START_FORM "RANKS: TIME pairs such as \"2: 40 us, 8: 60 us\", ranks ascending"
 
-void ps_library_clear(PsLibrary *library)
-{
-    for (guint i = 0; i < library->n_protocols; i++) {
-        g_free(library->protocols[i].name);
-    }
-    g_free(library->protocols);
-    g_free(library->starts);
-    g_strfreev(library->algorithms);
-}
-
 /* Values of a list between commas, without blanks around them. Caller frees with g_strfreev. */
 static char **split_list(const char *text)
 {
