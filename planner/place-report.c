@@ -2,7 +2,7 @@
 
 #include "sim/base/units.h"
 
-char *ps_levels_text(const PsSetting *setting)
+char *ps_place_levels_text(const PsSetting *setting)
 {
     PsLevels levels = ps_setting_levels(setting);
     GString *text = g_string_new(NULL);

@@ -5,7 +5,7 @@
 #include "sim/plan/plan.h"
 
 /* "300 GB/s in groups of 8, 25 GB/s beyond": the levels in force. Caller frees. */
-char *ps_levels_text(const PsSetting *setting);
+char *ps_place_levels_text(const PsSetting *setting);
 
 /* Columns for scripts, and the cells of one stage in them. */
 #define PS_PLACE_COLUMNS                                                                           \

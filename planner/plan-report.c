@@ -63,7 +63,7 @@ static void print_setting(const PsSetting *setting, PsOutput *output)
     ps_output_printf(output, "%s of %s%s%s; N = %u\n", devices, memory, flat ? " at " : "",
                      flat ? bandwidth : "", setting->microbatches);
     if (!flat) {
-        g_autofree char *levels = ps_levels_text(setting);
+        g_autofree char *levels = ps_place_levels_text(setting);
         g_autofree char *line = g_strdup_printf("levels: %s", levels);
         g_autofree char *wrapped = ps_wrap(line, PS_TABLE_WIDTH);
         ps_output_printf(output, "%s\n", wrapped);

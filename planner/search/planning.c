@@ -60,7 +60,9 @@ static PsLayout *prefer_nested(const PsPlanning *planning, PsLayout *layout)
         return layout; /* the best of all by the same order */
     }
     g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
-    PsLayout *nested = ps_search_within(search, NULL, ps_layout_load(layout), TRUE);
+    PsThreshold load = ps_layout_load(layout);
+    g_autoptr(PsLayout) any = ps_search_within(search, NULL, load, FALSE); /* mostly quick to fail */
+    PsLayout *nested = any != NULL ? ps_search_within(search, NULL, load, TRUE) : NULL;
     if (nested == NULL) {
         return layout;
     }

@@ -281,17 +281,6 @@ static gboolean hopeless(const PsSearch *search, const GArray *front, const Entr
     return FALSE;
 }
 
-/* Adds the numbers of a stage with d replicas to those of the stages after it. */
-static void count_stage(const PsSearch *search, Entry *entry, guint d)
-{
-    entry->in_flight = 1 + (entry->window + d - 1) / d;
-    entry->sum_data_parallel += d;
-    entry->n_stages++;
-    entry->window = search->costs->setting.in_flight == PS_IN_FLIGHT_PIPER
-                        ? entry->sum_data_parallel
-                        : entry->in_flight * d;
-}
-
 /* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
 static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
 {
@@ -321,150 +310,170 @@ static guint start_downset(const PsSubspace *subspace)
                : subspace->base->runs[subspace->base->n_stages - subspace->n_fixed].upper;
 }
 
-/* Whether the subspace leaves out this stage with this d. */
-static gboolean excluded(const PsSearch *search, const PsStageRun *stage, guint d)
+/* The stage at hand. */
+typedef struct {
+    PsStageRun run;
+    const PsStageSums *sums;
+    guint only_d; /* 0: any */
+    /* What a layout may have with it on top: */
+    guint most_sum, most_devices;
+} Stage;
+
+/* Whether the subspace leaves out this stage with its d. */
+static gboolean left_out(const PsSearch *search, const Stage *stage)
 {
     const PsSubspace *subspace = search->subspace;
-    if (subspace == NULL || stage->lower != start_downset(subspace)) {
-        return FALSE;
+    const PsStageRun *run = &stage->run;
+    if (stage->only_d != 0 || run->lower != start_downset(subspace)) {
+        return stage->only_d != 0 && stage->only_d != run->data_parallel;
     }
     for (guint i = 0; i < subspace->n_excluded; i++) {
         const PsStageRun *one = &subspace->excluded[i];
-        if (one->upper == stage->upper && one->degree == stage->degree && one->data_parallel == d) {
+        if (one->upper == run->upper && one->degree == run->degree &&
+            one->data_parallel == run->data_parallel) {
             return TRUE;
         }
     }
     return FALSE;
 }
 
-/* The stage at hand. */
+/* It on top of one layout of the lower downset, with one d. */
 typedef struct {
-    PsStageRun run;
-    const PsStageSums *sums;
-    guint only_d; /* 0: any */
-} Stage;
+    Stage *stage;
+    const Rest *rest;
+    GArray *front;
+    gint64 cap;
+    Entry entry; /* its first members, until it is added */
+} Put;
 
 /* Adds the entry for the levels in `enters`, at which the stage has this load. */
-static void add_at(PsSearch *search, GArray *front, const Rest *rest, Entry entry, gint64 load,
-                   guint enters)
+static void add_at(const PsSearch *search, Put *put, gint64 load, guint enters)
 {
-    double share = (double)load / entry.data_parallel;
-    entry.load = load;
-    entry.squares = rest->entry->squares + share * share;
-    entry.spot.enters = (guint8)enters;
-    add_entry(search, front, &entry);
+    const PsStageRun *run = &put->stage->run;
+    Entry *entry = &put->entry;
+    double share = (double)load / run->data_parallel;
+    entry->spot.enters = (guint8)enters;
+    entry->in_flight = run->in_flight;
+    entry->squares = put->rest->entry->squares + share * share;
+    entry->load = load;
+    entry->lower = run->lower;
+    entry->rest_shape = put->rest->shape;
+    entry->rest = put->rest->index;
+    entry->data_parallel = run->data_parallel;
+    entry->degree = run->degree;
+    add_entry(search, put->front, entry);
 }
 
 /* Adds the entry for all levels at which the stage may be entered within the cap; where ties are
  * broken, one entry for each of its loads. Returns whether it was all levels. */
-static gboolean add_within(PsSearch *search, Stage *stage, GArray *front, const Rest *rest,
-                           const Entry *entry, gint64 cap)
+static gboolean add_within(const PsSearch *search, Put *put)
 {
-    guint n = search->costs->levels.n, end = n;
+    Stage *stage = put->stage;
+    guint n = search->costs->levels.n, end = n, level = put->entry.spot.level;
     PsCrossing *crossing = &stage->run.crossing;
-    *crossing = (PsCrossing){(guint8)(end - 1), entry->spot.leave, entry->spot.level};
-    gint64 load = ps_stage_load_within(search->solver, &stage->run, stage->sums, cap);
-    while (load > cap && --end > entry->spot.level) { /* loads fall inwards */
+    *crossing = (PsCrossing){(guint8)(end - 1), put->entry.spot.leave, (guint8)level};
+    gint64 load = ps_stage_load_within(search->solver, &stage->run, stage->sums, put->cap);
+    while (load > put->cap && --end > level) { /* loads fall inwards */
         crossing->enter = (guint8)(end - 1);
-        load = ps_stage_load_within(search->solver, &stage->run, stage->sums, cap);
+        load = ps_stage_load_within(search->solver, &stage->run, stage->sums, put->cap);
     }
-    if (load > cap) {
+    if (load > put->cap) {
         return FALSE;
     }
     if (!search->break_ties) {
-        add_at(search, front, rest, *entry, load, (1u << end) - (1u << entry->spot.level));
+        add_at(search, put, load, (1u << end) - (1u << level));
         return end == n;
     }
-    for (guint enter = entry->spot.level, enters = 0; enter < end; enter++) {
+    for (guint enter = level, enters = 0; enter < end; enter++) {
         crossing->enter = (guint8)enter;
         gint64 own = ps_stage_load(search->solver, &stage->run, stage->sums);
         if (enters != 0 && own != load) {
-            add_at(search, front, rest, *entry, load, enters);
+            add_at(search, put, load, enters);
             enters = 0;
         }
         load = own;
         enters |= 1u << enter;
         if (enter + 1 == end) {
-            add_at(search, front, rest, *entry, load, enters);
+            add_at(search, put, load, enters);
         }
     }
     return end == n;
 }
 
-/* Puts the stage, with d replicas, in one spot on top of a layout of the lower downset. Returns
- * whether none with a larger d can be better: this one is in the front, or one that dominates it,
- * and the stage before may join it at any level. */
-static gboolean put_at(PsSearch *search, Stage *stage, const Rest *rest, const Transition *next,
-                       Entry *entry, const PsSpot *spot)
+/* Puts the stage in one spot. Returns whether none with a larger d can be better: this one is in
+ * the front, or one that dominates it, and the stage before may join it at any level. */
+static gboolean put_at(const PsSearch *search, Put *put, const PsSpot *spot)
 {
-    guint n_levels = search->costs->levels.n;
-    GArray *front = front_at(search, stage->run.upper, next->shape);
-    entry->spot = *spot;
-    entry->spot.enters = (guint8)((1u << n_levels) - (1u << spot->level));
-    return hopeless(search, front, entry) ||
-           add_within(search, stage, front, rest, entry, search->caps[next->divisor]);
+    put->entry.spot = *spot;
+    if (search->has_levels) {
+        put->entry.spot.enters = (guint8)((1u << search->costs->levels.n) - (1u << spot->level));
+    }
+    return hopeless(search, put->front, &put->entry) || add_within(search, put);
 }
 
-static guint list_spots(const PsSearch *search, const Stage *stage, const Rest *rest, guint d,
-                        PsSpot spots[PS_MOST_LEVELS])
+static gboolean put_at_all(const PsSearch *search, Put *put, guint d, guint devices)
 {
-    guint t = search->costs->degrees[stage->run.degree];
-    guint most = search->most_devices[stage->run.upper];
-    if (search->has_levels) {
-        const PsSpot *behind = rest->entry->n_stages > 0 ? &rest->entry->spot : NULL;
-        return ps_spots(&search->costs->levels, behind, d, t, most, spots);
+    const PsStageRun *run = &put->stage->run;
+    PsSpot spots[PS_MOST_LEVELS];
+    if (!search->has_levels) {
+        spots[0] = (PsSpot){.devices = devices};
+        return put_at(search, put, &spots[0]);
     }
-    spots[0] = (PsSpot){.devices = rest->entry->spot.devices + d * t};
-    return 1;
+    const PsSpot *behind = put->rest->entry->n_stages > 0 ? &put->rest->entry->spot : NULL;
+    guint n_spots = ps_spots(&search->costs->levels, behind, d, search->costs->degrees[run->degree],
+                             put->stage->most_devices, spots);
+    gboolean best = n_spots > 0;
+    for (guint i = 0; i < n_spots; i++) {
+        best &= put_at(search, put, &spots[i]);
+    }
+    return best;
 }
 
 /* Puts the stage on top of a layout of the lower downset. */
-static void put_on_top(PsSearch *search, Stage *stage, const Rest *rest)
+static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
 {
     const PsCosts *costs = search->costs;
-    guint most_sum = MIN(search->devices, costs->setting.microbatches);
+    PsStageRun *run = &stage->run;
+    guint t = costs->degrees[run->degree];
+    gboolean pipers = costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
+    const Entry *below = rest->entry;
     for (const Transition *next = rest->first; next < rest->end; next++) {
         guint d = costs->divisors[next->divisor];
-        guint64 devices =
-            rest->entry->spot.devices + (guint64)d * costs->degrees[stage->run.degree];
-        Entry entry = {.sum_data_parallel = rest->entry->sum_data_parallel,
-                       .window = rest->entry->window,
-                       .n_stages = rest->entry->n_stages,
-                       .lower = stage->run.lower,
-                       .rest_shape = rest->shape,
-                       .rest = rest->index,
-                       .data_parallel = d,
-                       .degree = stage->run.degree};
-        count_stage(search, &entry, d);
-        if (entry.sum_data_parallel > most_sum ||
-            devices > search->most_devices[stage->run.upper]) {
+        guint sum = below->sum_data_parallel + d;
+        guint64 devices = below->spot.devices + (guint64)d * t;
+        if (sum > stage->most_sum || devices > stage->most_devices) {
             return; /* a larger d is worse in both */
         }
-        if (entry.window > costs->setting.microbatches || excluded(search, &stage->run, d) ||
-            (stage->only_d != 0 && stage->only_d != d)) {
+        run->data_parallel = d;
+        run->in_flight = 1 + (below->window + d - 1) / d;
+        guint window = pipers ? sum : run->in_flight * d;
+        if (window > costs->setting.microbatches ||
+            (search->subspace != NULL && left_out(search, stage))) {
             continue;
         }
-        stage->run.data_parallel = d;
-        stage->run.in_flight = entry.in_flight;
-        PsSpot spots[PS_MOST_LEVELS];
-        guint n_spots = list_spots(search, stage, rest, d, spots);
-        gboolean best = n_spots > 0;
-        for (guint i = 0; i < n_spots; i++) {
-            best &= put_at(search, stage, rest, next, &entry, &spots[i]);
-        }
-        if (search->least_d_is_best && best) {
+        Put put;
+        put.stage = stage;
+        put.rest = rest;
+        put.front = front_at(search, run->upper, next->shape);
+        put.cap = search->caps[next->divisor];
+        put.entry.sum_data_parallel = sum;
+        put.entry.window = window;
+        put.entry.n_stages = below->n_stages + 1;
+        if (put_at_all(search, &put, d, (guint)devices) && search->least_d_is_best) {
             return; /* a larger one would be dominated */
         }
     }
 }
 
 /* Tries the stage on top of every layout of its lower downset. */
-static void put_on_all(PsSearch *search, Stage *stage)
+static void put_on_all(const PsSearch *search, Stage *stage)
 {
     guint first_divisor = least_divisor(search, stage->sums);
     if (first_divisor == search->costs->n_divisors) {
         return;
     }
+    stage->most_sum = MIN(search->devices, search->costs->setting.microbatches);
+    stage->most_devices = search->most_devices[stage->run.upper];
     Rest rest;
     for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
         const GArray *front = front_at(search, stage->run.lower, rest.shape);
@@ -476,8 +485,15 @@ static void put_on_all(PsSearch *search, Stage *stage)
         while (rest.first < rest.end && rest.first->divisor < first_divisor) {
             rest.first++;
         }
-        for (rest.index = 0; rest.first < rest.end && rest.index < front->len; rest.index++) {
+        if (rest.first == rest.end) {
+            continue;
+        }
+        guint least_d = search->costs->divisors[rest.first->divisor];
+        for (rest.index = 0; rest.index < front->len; rest.index++) {
             rest.entry = &g_array_index(front, Entry, rest.index);
+            if (rest.entry->sum_data_parallel + least_d > stage->most_sum) {
+                break; /* the others have larger sums */
+            }
             put_on_top(search, stage, &rest);
         }
     }
@@ -657,9 +673,9 @@ PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsT
 {
     gint64 infeasible = lower_bound(search) - 1;
     if (floor != NULL) {
-        PsLayout *at_floor = ps_search_within(search, subspace, *floor, TRUE);
+        g_autoptr(PsLayout) at_floor = ps_search_within(search, subspace, *floor, FALSE);
         if (at_floor != NULL) {
-            return at_floor;
+            return ps_search_within(search, subspace, *floor, TRUE);
         }
         infeasible = MAX(infeasible, floor->numerator / floor->denominator);
     }

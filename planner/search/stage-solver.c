@@ -7,8 +7,7 @@
 typedef struct {
     guint lower, upper;
     guint degree, in_flight;
-    guint data_parallel; /* 0 where the choice does not depend on it */
-    PsCrossing crossing; /* likewise */
+    guint64 way; /* d and the levels crossed; 0 where the choice does not depend on them */
     /* Of the sum of the best choice's times; equal once it was solved. */
     PsBounds time;
 } Memo;
@@ -91,10 +90,7 @@ void ps_stage_solver_free(PsStageSolver *solver)
 static guint64 hash_key(const Memo *key)
 {
     guint64 hash = ((guint64)key->lower << 32 | key->upper) * 0x9e3779b97f4a7c15u;
-    hash ^= ((guint64)key->in_flight << 32 | key->data_parallel << 8 | key->degree) *
-            0xc2b2ae3d27d4eb4fu;
-    hash += (key->crossing.enter << 16 | key->crossing.leave << 8 | key->crossing.resync) *
-            0x9e3779b97f4a7c15u;
+    hash ^= ((guint64)key->in_flight << 32 ^ key->way << 8 ^ key->degree) * 0xc2b2ae3d27d4eb4fu;
     hash *= 0xff51afd7ed558ccdu;
     return hash ^ hash >> 32;
 }
@@ -102,9 +98,7 @@ static guint64 hash_key(const Memo *key)
 static gboolean same_key(const Memo *a, const Memo *b)
 {
     return a->lower == b->lower && a->upper == b->upper && a->degree == b->degree &&
-           a->in_flight == b->in_flight && a->data_parallel == b->data_parallel &&
-           a->crossing.enter == b->crossing.enter && a->crossing.leave == b->crossing.leave &&
-           a->crossing.resync == b->crossing.resync;
+           a->in_flight == b->in_flight && a->way == b->way;
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
@@ -288,6 +282,16 @@ static PsBounds relax(const PsStageSolver *solver, const PsStageRun *run, const 
                                 ps_downset(solver->downsets, run->upper), fastest, solver->memory);
 }
 
+static guint64 way_of(const PsStageSolver *solver, const PsStageRun *run)
+{
+    if (solver->costs->same_resync && solver->costs->same_borders) {
+        return 0;
+    }
+    const PsCrossing *crossing = &run->crossing;
+    return (guint64)run->data_parallel << 24 | crossing->enter << 16 | crossing->leave << 8 |
+           crossing->resync;
+}
+
 /* What is known of the stage's best time: bounds at least. */
 static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
 {
@@ -295,10 +299,7 @@ static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStage
                 .upper = run->upper,
                 .degree = run->degree,
                 .in_flight = run->in_flight,
-                .data_parallel = solver->costs->same_resync ? 0 : run->data_parallel};
-    if (!solver->costs->same_resync || !solver->costs->same_borders) {
-        key.crossing = run->crossing;
-    }
+                .way = way_of(solver, run)};
     Memo *known = find_memo(solver, &key);
     if (known->upper == 0) {
         key.time = relax(solver, run, sums);

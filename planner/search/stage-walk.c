@@ -48,42 +48,29 @@ static PsStageSums *sums_at(PsStageWalk *walk, guint upper)
     return &walk->sums[(gsize)upper * walk->costs->n_degrees];
 }
 
-static guint place_among(const guint *edges, guint edge)
-{
-    guint at = 0;
-    while (edges[at] != edge) {
-        at++;
-    }
-    return at;
-}
-
-/* What the border costs change by when a layer joins the stage at the top: all its incoming edges
- * enter; its outgoing edges either leave for the lower downset or become internal. */
-static void join_links(const PsCosts *costs, const guint64 *lower, guint v, guint degree,
-                       const PsLinkSums *from, PsLinkSums *to)
+/* What crosses links of the l-th level when a layer joins the stage at the top: all its incoming
+ * edges enter; its outgoing edges either leave for the lower downset or become internal. */
+static PsLinkSums join_links(const PsCosts *costs, const guint64 *lower, guint v, guint degree,
+                             guint l, PsLinkSums sums)
 {
     const PsProfile *profile = costs->profile;
     const PsLayer *layer = &profile->layers[v];
-    const PsLinkCost *links = ps_layer_cost(costs, v, degree)->links;
-    for (guint l = 0; l < costs->levels.n; l++) {
-        to[l].enter = from[l].enter + links[l].enter_all;
-        to[l].leave = from[l].leave;
-        to[l].resync = from[l].resync + links[l].resync;
-    }
+    const PsLinkCost *links = &ps_layer_cost(costs, v, degree)->links[l];
+    sums.resync += links->resync;
+    sums.enter += links->enter_all;
     for (guint i = 0; i < layer->n_outgoing; i++) {
         guint edge = layer->outgoing[i], target = profile->edges[edge].target;
         if (ps_set_has(lower, target)) {
-            for (guint l = 0; l < costs->levels.n; l++) {
-                to[l].leave += links[l].leave[i];
-            }
+            sums.leave += links->leave[i];
             continue;
         }
-        guint at = place_among(profile->layers[target].incoming, edge);
-        const PsLinkCost *targets = ps_layer_cost(costs, target, degree)->links;
-        for (guint l = 0; l < costs->levels.n; l++) {
-            to[l].enter -= targets[l].enter[at];
+        guint at = 0;
+        while (profile->layers[target].incoming[at] != edge) {
+            at++;
         }
+        sums.enter -= ps_layer_cost(costs, target, degree)->links[l].enter[at];
     }
+    return sums;
 }
 
 /* The layers of the stage that v has edges to are in it already. */
@@ -91,20 +78,21 @@ static void join(const PsCosts *costs, const guint64 *lower, const PsStageSums *
                  guint degree, PsStageSums *to)
 {
     const PsLayerCost *cost = ps_layer_cost(costs, v, degree);
-    PsLinkSums *links = to->links;
-    *to = *from;
-    to->links = links;
-    to->possible &= cost->n_tmpcs > 0;
+    to->possible = from->possible && cost->n_tmpcs > 0;
     if (!to->possible) {
         return;
     }
     const PsTmpcCost *fastest = &cost->tmpcs[cost->fastest];
-    to->fast_time += fastest->time;
-    join_links(costs, lower, v, degree, from->links, to->links);
-    to->fast_memory_per_microbatch += fastest->memory_per_microbatch;
-    to->fast_memory_fixed += fastest->memory_fixed;
-    to->min_memory_per_microbatch += cost->min_memory_per_microbatch;
-    to->min_memory_fixed += cost->min_memory_fixed;
+    for (guint l = 0; l < costs->levels.n; l++) {
+        to->links[l] = join_links(costs, lower, v, degree, l, from->links[l]);
+    }
+    to->fast_time = from->fast_time + fastest->time;
+    to->fast_memory_per_microbatch =
+        from->fast_memory_per_microbatch + fastest->memory_per_microbatch;
+    to->fast_memory_fixed = from->fast_memory_fixed + fastest->memory_fixed;
+    to->min_memory_per_microbatch =
+        from->min_memory_per_microbatch + cost->min_memory_per_microbatch;
+    to->min_memory_fixed = from->min_memory_fixed + cost->min_memory_fixed;
 }
 
 static void clear(const PsCosts *costs, PsStageSums *sums)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "sim/base/digits.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
 #include "sim/base/text.h"
@@ -328,7 +329,9 @@ gboolean ps_csv_get_time(const PsCsvRow *row, guint field, const char *column, g
 
 struct PsCsvWriter {
     PsOutput *output;
-    GString *buffer;
+    PsDigest *digest; /* may be NULL */
+    char *buffer;
+    gsize length, capacity;
     gsize row_start; /* in buffer */
     gboolean in_row;
 };
@@ -337,51 +340,57 @@ PsCsvWriter *ps_csv_writer_new(PsOutput *output)
 {
     PsCsvWriter *writer = g_new0(PsCsvWriter, 1);
     writer->output = output;
-    writer->buffer = g_string_sized_new(2 * CHUNK_BYTES);
+    writer->capacity = 2 * CHUNK_BYTES;
+    writer->buffer = g_malloc(writer->capacity);
     return writer;
 }
 
-static void append_field(PsCsvWriter *writer, const char *text, gsize length)
+void ps_csv_writer_digest(PsCsvWriter *writer, PsDigest *digest)
 {
-    if (writer->in_row) {
-        g_string_append_c(writer->buffer, ',');
-    }
-    writer->in_row = TRUE;
-    g_string_append_len(writer->buffer, text, (gssize)length);
+    writer->digest = digest;
 }
 
-static void append_quoted(GString *buffer, const char *text)
+/* Where so many bytes of a new field go; the caller adds to length as many as it puts there. */
+static char *begin_field(PsCsvWriter *writer, gsize most)
 {
-    gsize old = buffer->len, length = strlen(text);
-    g_string_set_size(buffer, old + 2 * length + 2);
-    g_string_set_size(buffer, old + csv_write(buffer->str + old, 2 * length + 2, text, length));
+    if (writer->capacity - writer->length < most + 1) {
+        writer->capacity = 2 * (writer->capacity + most);
+        writer->buffer = g_realloc(writer->buffer, writer->capacity);
+    }
+    if (writer->in_row) {
+        writer->buffer[writer->length++] = ',';
+    }
+    writer->in_row = TRUE;
+    return writer->buffer + writer->length;
+}
+
+static gboolean is_special(char c)
+{
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
 }
 
 void ps_csv_text(PsCsvWriter *writer, const char *text)
 {
-    if (text == NULL) {
-        append_field(writer, "", 0);
-    } else if (strpbrk(text, ",\"\r\n") == NULL) {
-        append_field(writer, text, strlen(text));
-    } else {
-        append_field(writer, "", 0);
-        append_quoted(writer->buffer, text);
+    gsize length = text != NULL ? strlen(text) : 0;
+    char *at = begin_field(writer, 2 * length + 2);
+    for (gsize i = 0; i < length; i++) {
+        if (is_special(text[i])) {
+            writer->length += csv_write(at, 2 * length + 2, text, length);
+            return;
+        }
+        at[i] = text[i];
     }
+    writer->length += length;
 }
 
 void ps_csv_int(PsCsvWriter *writer, gint64 value)
 {
-    char digits[24];
-    char *first = digits + sizeof digits;
-    guint64 rest = value < 0 ? -(guint64)value : (guint64)value;
-    do {
-        *--first = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
+    char *at = begin_field(writer, 1 + PS_MOST_DIGITS);
     if (value < 0) {
-        *--first = '-';
+        *at++ = '-';
+        writer->length++;
     }
-    append_field(writer, first, (gsize)(digits + sizeof digits - first));
+    writer->length += ps_digits_put(at, value < 0 ? -(guint64)value : (guint64)value);
 }
 
 void ps_csv_double(PsCsvWriter *writer, double value)
@@ -391,43 +400,45 @@ void ps_csv_double(PsCsvWriter *writer, double value)
         ps_csv_int(writer, (gint64)value);
         return;
     }
-    g_autofree char *text = isfinite(value) ? ps_double_format(value) : g_strdup("");
-    append_field(writer, text, strlen(text));
+    g_autofree char *text = isfinite(value) ? ps_double_format(value) : NULL;
+    ps_csv_text(writer, text);
 }
 
 void ps_csv_time(PsCsvWriter *writer, gint64 time_ps)
 {
-    char text[PS_SECONDS_TEXT];
-    gsize length = ps_picoseconds_format(time_ps, text);
-    append_field(writer, text, length);
+    writer->length += ps_picoseconds_format(time_ps, begin_field(writer, PS_SECONDS_TEXT));
 }
 
 void ps_csv_end_row(PsCsvWriter *writer)
 {
     /* A lone empty field would read as an empty line, which is no row. */
-    if (writer->buffer->len == writer->row_start) {
-        g_string_append(writer->buffer, "\"\"");
-    }
-    g_string_append_c(writer->buffer, '\n');
+    const char *end = writer->length == writer->row_start ? "\"\"\n" : "\n";
+    gsize length = strlen(end);
     writer->in_row = FALSE;
-    if (writer->buffer->len >= CHUNK_BYTES) {
+    memcpy(begin_field(writer, length), end, length);
+    writer->length += length;
+    writer->in_row = FALSE;
+    if (writer->length >= CHUNK_BYTES) {
         ps_csv_flush(writer);
     }
-    writer->row_start = writer->buffer->len;
+    writer->row_start = writer->length;
 }
 
 void ps_csv_flush(PsCsvWriter *writer)
 {
-    if (writer->buffer->len > 0) { /* else the output may be committed already */
-        ps_output_write(writer->output, writer->buffer->str, writer->buffer->len);
+    if (writer->length > 0) { /* else the output may be committed already */
+        ps_output_write(writer->output, writer->buffer, writer->length);
+        if (writer->digest != NULL) {
+            ps_digest_add(writer->digest, writer->buffer, writer->length);
+        }
     }
-    g_string_truncate(writer->buffer, 0);
+    writer->length = 0;
     writer->row_start = 0;
 }
 
 void ps_csv_writer_free(PsCsvWriter *writer)
 {
     ps_csv_flush(writer);
-    g_string_free(writer->buffer, TRUE);
+    g_free(writer->buffer);
     g_free(writer);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "sim/base/digits.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
 
@@ -275,25 +276,18 @@ char *ps_double_format(double value)
 
 gsize ps_picoseconds_format(gint64 time_ps, char *buffer)
 {
-    char digits[PS_SECONDS_TEXT];
-    char *first = digits + sizeof digits;
-    guint64 rest = time_ps < 0 ? -(guint64)time_ps : (guint64)time_ps;
-    /* From the right: the decimals, the point, then at least one digit of whole seconds. */
-    for (int i = 0; i < DECIMALS; i++, rest /= 10) {
-        *--first = (char)('0' + rest % 10);
-    }
-    *--first = '.';
-    do {
-        *--first = (char)('0' + rest % 10);
-        rest /= 10;
-    } while (rest != 0);
+    guint64 rest_ps = time_ps < 0 ? -(guint64)time_ps : (guint64)time_ps;
+    guint64 us = rest_ps / 1000000;
+    char *at = buffer;
     if (time_ps < 0) {
-        *--first = '-';
+        *at++ = '-';
     }
-    gsize length = (gsize)(digits + sizeof digits - first);
-    memcpy(buffer, first, length);
-    buffer[length] = '\0';
-    return length;
+    at += ps_digits_put(at, us / 1000000);
+    *at = '.';
+    ps_digits_put_six(at + 1, (guint)(us % 1000000));
+    ps_digits_put_six(at + 7, (guint)(rest_ps % 1000000));
+    at[13] = '\0';
+    return (gsize)(at + 13 - buffer);
 }
 
 gboolean ps_picoseconds_parse(const char *text, gint64 *time_ps)

@@ -8,21 +8,28 @@
 /* Distances are measured from the end of the pipeline, so the stages behind have the smaller ones,
  * and groups begin at the multiples of their size there as well. */
 
-/* The first place from `start` on at which the tensor-parallel groups are held, or NOWHERE. */
+/* The first place from `start` on at which the tensor-parallel groups are held, or NOWHERE: either
+ * there, or so that a group ends at the next border; from that border on everything repeats. */
 static guint64 first_held(const PsLevels *levels, guint64 start, guint d, guint t)
 {
+    if (t == 1) {
+        return start;
+    }
     guint i = 0;
     while (i + 1 < levels->n && levels->level[i].size < t) {
         i++;
     }
-    guint64 size = levels->level[i].size, least = size / t;
-    if (i + 1 < levels->n && size % t != 0 && d > 2 * least) {
-        return NOWHERE; /* would cover a whole group, and that needs t to divide it */
-    }
-    for (guint64 end = start + size; start < end; start++) {
+    guint64 size = levels->level[i].size;
+    for (guint tries = 0; tries < 2; tries++) {
+        guint64 border = (start / size + 1) * size;
+        guint64 flush = border - (border - start) / t * t;
         if (ps_levels_hold(levels, start, d, t)) {
             return start;
         }
+        if (ps_levels_hold(levels, flush, d, t)) {
+            return flush;
+        }
+        start = border;
     }
     return NOWHERE;
 }
@@ -39,11 +46,29 @@ static gboolean worth_trying(const PsLevels *levels, const PsSpot *spot, const P
     return TRUE;
 }
 
+/* A stage larger than the groups inside the last level pays that wherever it lies. */
+static guint only_spot(const PsLevels *levels, const PsSpot *behind, guint d, guint t,
+                       guint64 most_devices, PsSpot *spot)
+{
+    guint8 last = (guint8)(levels->n - 1);
+    guint64 from = behind != NULL ? behind->devices : 0;
+    guint64 start = first_held(levels, from, d, t);
+    if (start == NOWHERE || start + (guint64)d * t > most_devices ||
+        (behind != NULL && !(behind->enters >> last & 1))) {
+        return 0;
+    }
+    *spot = (PsSpot){.devices = (guint)start + d * t, .level = last, .leave = last};
+    return 1;
+}
+
 guint ps_spots(const PsLevels *levels, const PsSpot *behind, guint d, guint t, guint most_devices,
                PsSpot spots[PS_MOST_LEVELS])
 {
     guint64 from = behind != NULL ? behind->devices : 0, n = (guint64)d * t;
-    guint largest = levels->n > 1 ? levels->level[levels->n - 2].size : 0, n_spots = 0;
+    guint n_spots = 0;
+    if (levels->n == 1 || n > levels->level[levels->n - 2].size) {
+        return only_spot(levels, behind, d, t, most_devices, spots);
+    }
     for (guint i = 0; i < levels->n; i++) {
         guint64 size = i > 0 ? levels->level[i - 1].size : 1;
         guint64 begin = i > 0 ? (from / size + 1) * size : from;
@@ -61,9 +86,6 @@ guint ps_spots(const PsLevels *levels, const PsSpot *behind, guint d, guint t, g
         if ((behind == NULL || behind->enters >> spot.leave & 1) &&
             worth_trying(levels, &spot, spots, n_spots)) {
             spots[n_spots++] = spot;
-        }
-        if (n > largest) {
-            return n_spots; /* wherever it lies, it pays the last level */
         }
     }
     return n_spots;

@@ -15,20 +15,20 @@
  *
  * Two facts keep the search small and exact.
  *
- * 1. Of each number of idle devices in front of a stage only a few can matter. Seen from the end, a
- *    stage begins at the first allowed device from either the end of the stage behind it, or the
- * next border of some level. For let it begin further away. Where it shares the innermost group
- * that holds it with such a place, moving it there makes no level larger, neither its own nor those
- * of the borders on either side. Where it does not, let m be the innermost level that joins it and
- *    the stage behind, so that it lies in another group of level m - 1 than that stage. All stages
- *    that lie wholly in this group can move to the first free group of level m - 1: the border
- *    behind pays m before and after, the border in front pays m or more before, and so the same
- *    after. Within the group all stages of its inner group can move to the first one likewise, and
- *    so on inwards, until the stage lies in the first group of its own level: the first case.
+ * 1. Of the numbers of idle devices behind a stage only a few can matter. Seen from the end, a
+ * stage begins at the first allowed device from either the end of the stage behind it or the next
+ * border of some level. For let it begin further away. Where it shares the innermost group that
+ * holds it with such a place, moving it there makes no level larger, neither its own nor those of
+ * the borders on either side. Where it does not, let m be the innermost level that joins it and the
+ * stage behind, so that it lies in another group of level m - 1 than that stage. All stages that
+ * lie wholly in this group can move to the first free group of level m - 1: the border behind pays
+ * m before and after, the border in front pays m or more before, and so the same after. Within the
+ * group all stages of its inner group can move to the first one likewise, and so on inwards, until
+ * the stage lies in the first group of its own level: the first case.
  *
  * 2. A layout of the last stages that takes no more devices can stand in for another one whatever
- *    comes before, if that one's first stage spans a group in which both begin (then no border in
- *    front tells them apart), or if the distance is a multiple of the largest inner group. */
+ * comes before, if that one's first stage spans a group in which both begin (then no border in
+ * front tells them apart), or if the distance is a multiple of the largest inner group. */
 #pragma once
 
 #include "sim/plan/levels.h"
@@ -36,10 +36,9 @@
 
 /* A stage on top of those behind it. */
 typedef struct {
-    guint
-        devices;  /* from the end of the pipeline to the stage's first device, idle ones included */
-    guint8 level; /* the innermost that holds the stage */
-    guint8 leave; /* the innermost that holds it and the stage behind it; of the last, `level` */
+    guint devices; /* from the end of the pipeline to its first device, idle ones included */
+    guint8 level;  /* the innermost that holds the stage */
+    guint8 leave;  /* the innermost that holds it and the stage behind it; of the last, `level` */
     guint8 enters; /* bit set: the levels at which edges may enter the stage */
 } PsSpot;
 

@@ -12,12 +12,10 @@ static guint greatest_common_divisor(guint a, guint b)
 
 guint ps_fold_copies(const PsWorkload *workload, const PsReplaySettings *settings)
 {
-    gboolean order_matters =
-        settings->optimizer_bytes_per_s > 0 && !ps_schedule_flushes(settings->schedule);
     gboolean uneven = settings->network != PS_NETWORK_FLAT || settings->disturbance != NULL ||
                       settings->loader != NULL;
     guint copies = 0;
-    if (settings->fold == PS_FOLD_OFF || uneven || order_matters) {
+    if (settings->fold == PS_FOLD_OFF || uneven) {
         return 1;
     }
     for (guint i = 0; i < workload->n_stages; i++) {

@@ -24,11 +24,10 @@
  *
  * The proof wants three things of a run. Durations are known beforehand and alike for all replicas:
  * not so over a network that lanes share, nor where single devices are disturbed; nor is it where
- * all replicas are fed by one data loader. What happens at one instant
- * does not depend on the order of its events: not so where a schedule streams and applying
- * gradients takes time, since a lane that is idle as its gradients are reduced applies them first,
- * unless an input at the same instant comes before. And words that name one lane: what is said of
- * deadlocks and of memory is taken from a replay of all lanes. */
+ * all replicas are fed by one data loader. What happens at one instant does not depend on the order
+ * of its events: a lane that could begin a step or apply gradients does so after all of them. And
+ * no words that name one lane: what is said of deadlocks and of memory is taken from a replay of
+ * all lanes. */
 #pragma once
 
 #include <glib.h>

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "sim/replay/state.h"
 
 /* Half the clock's range; the other half is room for what is under way. */
@@ -83,7 +85,7 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
     ps_transfer_advance(replay, number);
 }
 
-void ps_lane_try_start(PsReplay *replay, guint number)
+static void start(PsReplay *replay, guint number)
 {
     PsLane *lane = &replay->lanes[number];
     PsStep step;
@@ -102,6 +104,36 @@ void ps_lane_try_start(PsReplay *replay, guint number)
     }
     take_step(replay, number, &step);
     run_tasks(replay, number);
+}
+
+void ps_lane_try_start(PsReplay *replay, guint number)
+{
+    if (!replay->defers) {
+        start(replay, number);
+        return;
+    }
+    if (replay->waking->len == 0) {
+        ps_simulator_schedule(replay->simulator, ps_simulator_now(replay->simulator),
+                              PS_PRIORITY_WAKE, replay->wake_handler, 0);
+    }
+    g_array_append_val(replay->waking, number);
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+    guint left = *(const guint *)a, right = *(const guint *)b;
+    return (left > right) - (left < right);
+}
+
+void ps_lane_wake(gpointer owner, guint64 unused G_GNUC_UNUSED)
+{
+    PsReplay *replay = owner;
+    g_autoptr(GArray) lanes = replay->waking;
+    replay->waking = g_array_new(FALSE, FALSE, sizeof(guint));
+    qsort(lanes->data, lanes->len, sizeof(guint), compare_lanes);
+    for (guint i = 0; i < lanes->len; i++) {
+        start(replay, g_array_index(lanes, guint, i));
+    }
 }
 
 static void deliver(PsReplay *replay, guint stage, guint chunk, PsFlow flow, gint64 microbatch)

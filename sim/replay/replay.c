@@ -121,9 +121,11 @@ static void init_events(PsReplay *replay)
     replay->close_handler = ps_simulator_add_handler(simulator, ps_feed_close, replay);
     replay->deliver_handler = ps_simulator_add_handler(simulator, ps_transfer_arrive, replay);
     replay->bucket_handler = ps_simulator_add_handler(simulator, ps_update_bucket_ready, replay);
+    replay->wake_handler = ps_simulator_add_handler(simulator, ps_lane_wake, replay);
     replay->settle_handler = ps_simulator_add_handler(simulator, ps_replay_settle, replay);
     replay->activities = g_array_new(FALSE, TRUE, sizeof(PsReplayActivity));
     replay->ready = g_array_new(FALSE, FALSE, sizeof(PsReadyTransfer));
+    replay->waking = g_array_new(FALSE, FALSE, sizeof(guint));
     replay->meetings = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
@@ -198,6 +200,8 @@ static gboolean replay_init(PsReplay *replay, const PsWorkload *workload,
     replay->result->stages = g_new0(PsReplayStage, workload->n_stages);
     init_lists(replay);
     init_stages(replay);
+    replay->defers =
+        settings->optimizer_bytes_per_s > 0 && !ps_schedule_flushes(settings->schedule);
     init_loader(replay);
     replay->joint_rows = ps_feed_joint_rows(replay);
     /* A run in which something stops goes on until nothing moves any more. */
@@ -247,6 +251,7 @@ static void replay_clear(PsReplay *replay)
     clear_arrays(replay->transfers, replay->workload->n_stages);
     g_clear_pointer(&replay->activities, g_array_unref);
     g_clear_pointer(&replay->ready, g_array_unref);
+    g_clear_pointer(&replay->waking, g_array_unref);
     g_clear_pointer(&replay->meetings, g_hash_table_unref);
     ps_steady_free(replay->steady);
     ps_meter_free(replay->meter);

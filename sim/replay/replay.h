@@ -12,11 +12,23 @@
  * communication overlap: a transfer holds the sender's send stream and the receiver's receive
  * stream, each for its own time; it starts when both are free, in the order in which transfers
  * became ready (of those ready at one instant: by microbatch, sending stage and distance), and its
- * data is there when the longer part ends.
+ * data is there when the longer part ends. With streams single a lane has one stream for both, on
+ * which they stand in the order of its schedule: receives of a step, its sends, receives of the
+ * next, or as a schedule file spells them out; trace.csv calls it the send stream.
+ * communication blocking: when a lane has done a step it sends, and receives what its next step
+ * needs, at the same time, and computes nothing before its sends are over.
+ * messages eager: a transfer holds the sender's stream only.
  * resync amortised: a share of d / N after each backward, on the compute stream (serial) or the
- * collective stream (overlap; nobody waits for it). resync batch: one collective per stage and
- * batch that starts when each replica has done its last backward of the batch, on the compute or
- * the collective streams. Its length is the planner's 4 (d - 1) w / (d B).
+ * collective stream (overlap; nobody waits for it). resync batch: collectives of a stage's
+ * replicas, each of which starts when all have joined it, on the compute streams (serial) or the
+ * collective streams. A lane joins in the reduction of its gradients after its last backward of the
+ * batch, or bucket by bucket during it; then it applies them (optimizer) before its next step. With
+ * sharding zero1 gradients are reduce-scattered and weights gathered again afterwards; with zero2
+ * they are reduce-scattered after every backward; with zero3 weights are gathered for every forward
+ * and backward, those of the next step during this one where streams are apart.
+ * network topology: what transfers and collectives take is decided by the links they share
+ * (fabric.h); a lane's message goes from each of its ranks to the rank of the same share, and
+ * collectives of layers (profile.h) run between their computations.
  *
  * The durations of one stage's ops for one microbatch are differences of one cumulated sum that is
  * rounded to picoseconds, so rounding does not add up: a microbatch is off by at most half a

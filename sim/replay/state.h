@@ -54,7 +54,8 @@ typedef struct {
 
 typedef struct {
     gint64 n_done;
-    GArray *open; /* PsOpenJoint: occurrences n_done, n_done + 1, ... */
+    GArray *open; /* PsOpenJoint: from `first` on, occurrences n_done, n_done + 1, ... */
+    guint first;
 } PsChannel;
 
 typedef struct PsReplay PsReplay;
@@ -109,7 +110,10 @@ struct PsReplay {
     GArray *activities;   /* PsReplayActivity, by PsActivity */
     GArray *ready;        /* PsReadyTransfer */
     GHashTable *meetings; /* gint64, link and microbatch -> PsActivity + 1: one end has come */
+    GArray *waking;       /* guint: lanes to look at when all that ends at this instant has ended */
     guint match_handler, close_handler, deliver_handler, bucket_handler, settle_handler;
+    guint wake_handler;
+    gboolean defers; /* starts of lanes, since what a lane starts first depends on what has ended */
     gboolean closing;
     gboolean stops;    /* some lane stops */
     gboolean settling; /* at this instant some lane has taken more memory than there is */
@@ -165,10 +169,12 @@ static inline guint64 ps_transfer_number(const PsReplay *replay, const PsLink *l
     return (guint64)(link - replay->program->links) << PS_MICROBATCH_BITS | (guint64)microbatch;
 }
 
-/* At one instant: first what ends, then the transfers that became ready, then the end of the feed,
+/* At one instant: first what ends, then what lanes start where that must wait for all of it (else
+ * they start at once), then the transfers that became ready, then the end of the feed,
  * then what the loader begins, then a look at what lanes hold. */
 enum {
     PS_PRIORITY_END,
+    PS_PRIORITY_WAKE,
     PS_PRIORITY_MATCH,
     PS_PRIORITY_CLOSE,
     PS_PRIORITY_LOAD,
@@ -192,6 +198,8 @@ extern const PsStreamFuncs ps_activity_stream_funcs;
 /* Begins the lane's next step, or the update of its weights, if it is idle and has what that needs.
  */
 void ps_lane_try_start(PsReplay *replay, guint lane);
+/* Event: all that ends at this instant has ended. */
+void ps_lane_wake(gpointer replay, guint64 unused);
 /* One more input of the microbatch is there; a sample of the loader is. */
 void ps_lane_deliver(PsReplay *replay, const PsLink *link, gint64 microbatch);
 void ps_lane_deliver_sample(gpointer replay, gint64 sample);

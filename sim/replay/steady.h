@@ -20,6 +20,19 @@
  * the receiving lane, so that lane has received all that came before.) Ties are broken by index,
  * not by the order of events, so the whole is again a function of x(b) that commutes with a shift.
  *
+ * With blocking transfers, with one stream for both ways, and with the collectives of a stage, each
+ * activity follows others in orders that schedules fix: the first case. A data loader begins sample
+ * n once sample n - prefetch is taken and one of its servers has done an earlier one, at most
+ * n_servers before; block b holds these if L is at least prefetch + n_servers, and the times at
+ * which samples are ready are part of the vector.
+ *
+ * Over a network an activity's length depends on what shares its links, that is on the activities
+ * of U, of b, and of those before that are still under way when one of b starts. None of them is
+ * older than a block before b, by what was said of transfers. So two blocks are taken for one: L is
+ * twice as large. How far a flow has come is counted from when its bottleneck had nothing to do
+ * before, so that equal shifts give equal roundings; where a link never rests the counts start
+ * again now and then, and the run may end without a period.
+ *
  * Periods of several blocks are found by Brent's method (BIT 20, 1980): each block is compared with
  * a checkpoint that moves to blocks 1, 3, 7, 15, ... */
 #pragma once

@@ -41,7 +41,7 @@ static void join(PsReplay *replay, guint number, guint joint, gint64 index)
     const PsWorkStage *work = &replay->workload->stages[lane->stage];
     const PsJoint *program = &replay->program->stages[lane->stage].joints[joint];
     PsChannel *channel = &replay->channels[lane->stage][joint];
-    guint place = (guint)(index - channel->n_done);
+    guint place = channel->first + (guint)(index - channel->n_done);
     if (place >= channel->open->len) {
         g_array_set_size(channel->open, place + 1);
     }
@@ -311,7 +311,10 @@ static void joint_finished(PsReplay *replay, const PsReplayActivity *activity)
     guint d = replay->workload->stages[stage].data_parallel;
     PsChannel *channel = &replay->channels[stage][activity->joint];
     channel->n_done++;
-    g_array_remove_index(channel->open, 0);
+    if (++channel->first > channel->open->len / 2) {
+        g_array_remove_range(channel->open, 0, channel->first);
+        channel->first = 0;
+    }
     for (guint i = 0; i < d; i++) {
         take_part(replay, activity->lane + i, activity->joint);
     }

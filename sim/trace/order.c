@@ -9,7 +9,7 @@ typedef struct {
     gboolean changed; /* at the latest instant */
 } Cell;
 
-/* All records of one kind that ended at its latest instant. */
+/* All records of one kind that ended at the latest instant. */
 typedef struct {
     GArray *records;
     int (*compare)(const void *a, const void *b);
@@ -26,8 +26,7 @@ struct PsTraceOrder {
     gint64 time_ps;
 };
 
-/* ---- what ends
- * ------------------------------------------------------------------------------------- */
+/* ---- what ends ------------------------------------------------------------------------------- */
 
 static inline int compare_numbers(gint64 a, gint64 b)
 {
@@ -38,9 +37,13 @@ static inline int compare_numbers(gint64 a, gint64 b)
 static int compare_ops(const void *a, const void *b)
 {
     const PsTraceOp *left = a, *right = b;
+    if (left->lane != right->lane) {
+        return left->lane < right->lane ? -1 : 1;
+    }
+    if (left->stream != right->stream) {
+        return left->stream < right->stream ? -1 : 1;
+    }
     int by[] = {
-        compare_numbers(left->lane, right->lane),
-        compare_numbers(left->stream, right->stream),
         compare_numbers(left->start_ps, right->start_ps),
         compare_numbers(left->kind, right->kind),
         compare_numbers(left->microbatch, right->microbatch),
@@ -176,7 +179,7 @@ static void take_memory(const PsTraceMemory *change, gpointer data)
     cell->bytes = change->bytes;
 }
 
-/* ---- all ------------------------------------------------------------------------------------ */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 PsTraceOrder *ps_trace_order_new(const PsTraceSink *sink)
 {

@@ -9,9 +9,7 @@
 /* Hashing takes half as long as reading, so it is done beside it. Returns NULL on failure. */
 static gpointer hash_file(gpointer path)
 {
-    gsize length;
-    g_autofree char *text = ps_read_file(path, &length, NULL);
-    return text != NULL ? ps_sha256(text, length) : NULL;
+    return ps_digest_file(path);
 }
 
 static gboolean check_sha256(const char *path, const char *found, const char *expected,

@@ -10,8 +10,8 @@
 
 /* A CSV file under way. */
 typedef struct {
-    char *path;
     PsOutput *output;
+    PsDigest *digest;
     PsCsvWriter *writer;
 } File;
 
@@ -26,12 +26,14 @@ struct PsRunWriter {
 static gboolean file_open(File *file, const char *folder, const char *name,
                           const char *const *columns, GError **error)
 {
-    file->path = g_build_filename(folder, name, NULL);
-    file->output = ps_output_open(file->path, error);
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    file->output = ps_output_open(path, error);
     if (file->output == NULL) {
         return FALSE;
     }
+    file->digest = ps_digest_new();
     file->writer = ps_csv_writer_new(file->output);
+    ps_csv_writer_digest(file->writer, file->digest);
     for (guint i = 0; columns[i] != NULL; i++) {
         ps_csv_text(file->writer, columns[i]);
     }
@@ -46,30 +48,18 @@ static gboolean file_commit(File *file, char **sha256, GError **error)
     if (!ps_output_commit(file->output, error)) {
         return FALSE;
     }
-    gsize length;
-    g_autofree char *text = ps_read_file(file->path, &length, error);
     g_free(*sha256);
-    *sha256 = text != NULL ? ps_sha256(text, length) : NULL;
-    return text != NULL;
+    *sha256 = ps_digest_finish(file->digest);
+    return TRUE;
 }
 
 static void file_clear(File *file)
 {
     g_clear_pointer(&file->writer, ps_csv_writer_free);
     g_clear_pointer(&file->output, ps_output_free);
-    g_clear_pointer(&file->path, g_free);
+    g_clear_pointer(&file->digest, ps_digest_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(File, file_clear)
-
-/* Most sizes are whole: the same text, without the detour through decimal conversion. */
-static void put_bytes(PsCsvWriter *writer, double bytes)
-{
-    if (bytes < 0x1p53 && bytes == (double)(gint64)bytes) {
-        ps_csv_int(writer, (gint64)bytes);
-    } else {
-        ps_csv_double(writer, bytes);
-    }
-}
 
 static void write_op(const PsTraceOp *op, gpointer user_data)
 {
@@ -84,7 +74,7 @@ static void write_op(const PsTraceOp *op, gpointer user_data)
     ps_csv_int(writer, op->chunk);
     ps_csv_time(writer, op->start_ps);
     ps_csv_time(writer, op->end_ps);
-    put_bytes(writer, op->bytes);
+    ps_csv_double(writer, op->bytes);
     ps_csv_int(writer, op->peer);
     ps_csv_end_row(writer);
 }
@@ -96,7 +86,7 @@ static void write_memory(const PsTraceMemory *change, gpointer user_data)
     ps_csv_int(writer, change->lane);
     ps_csv_int(writer, change->stage);
     ps_csv_text(writer, ps_memory_names[change->category]);
-    put_bytes(writer, change->bytes);
+    ps_csv_double(writer, change->bytes);
     ps_csv_end_row(writer);
 }
 
@@ -185,7 +175,7 @@ static void write_links(const GArray *links, gint64 makespan_ps, PsCsvWriter *wr
         ps_csv_text(writer, link->name);
         ps_csv_double(writer, link->capacity_bytes_per_s);
         ps_csv_time(writer, link->busy_ps);
-        put_bytes(writer, link->moved_bytes);
+        ps_csv_double(writer, link->moved_bytes);
         ps_csv_double(writer, ps_run_link_utilisation(link, makespan_ps));
         ps_csv_int(writer, link->peak_flows);
         ps_csv_end_row(writer);

@@ -240,6 +240,34 @@ START_TEST(writes_every_kind_of_field)
 }
 END_TEST
 
+/* All lengths, and the powers of ten where they change. */
+START_TEST(whole_numbers_are_what_printf_prints)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("whole_numbers"));
+    const char *path = ps_test_file("n.csv", "");
+    g_autoptr(PsOutput) output = ps_output_open(path, NULL);
+    g_autoptr(PsCsvWriter) writer = ps_csv_writer_new(output);
+    g_autoptr(GString) expected = g_string_new(NULL);
+    for (gint64 power = 1; power <= G_MAXINT64 / 10; power *= 10) {
+        const gint64 values[] = {power - 1,
+                                 power,
+                                 -power,
+                                 power + 1,
+                                 (gint64)((double)power * 10 * g_rand_double(random)),
+                                 (gint64)(-(double)power * 10 * g_rand_double(random))};
+        for (guint i = 0; i < G_N_ELEMENTS(values); i++) {
+            ps_csv_int(writer, values[i]);
+            ps_csv_end_row(writer);
+            g_string_append_printf(expected, "%" G_GINT64_FORMAT "\n", values[i]);
+        }
+    }
+    ps_csv_flush(writer);
+    ck_assert(ps_output_commit(output, NULL));
+    g_autofree char *text = written(path);
+    ck_assert_str_eq(text, expected->str);
+}
+END_TEST
+
 /* ---- any table reads back -------------------------------------------------------------------- */
 
 static char *random_text(GRand *random)
@@ -284,7 +312,9 @@ START_TEST(any_table_reads_back)
         guint n_columns = (guint)g_rand_int_range(random, 1, 6);
         guint n_cells = n_columns * (guint)g_rand_int_range(random, 1, 60);
         g_autoptr(PsOutput) output = ps_output_open(path, NULL);
+        g_autoptr(PsDigest) digest = ps_digest_new();
         g_autoptr(PsCsvWriter) writer = ps_csv_writer_new(output);
+        ps_csv_writer_digest(writer, digest);
         for (guint i = 0; i < n_cells; i++) {
             char *cell = random_text(random);
             g_ptr_array_add(cells, cell);
@@ -295,6 +325,9 @@ START_TEST(any_table_reads_back)
         }
         ps_csv_flush(writer);
         ck_assert(ps_output_commit(output, NULL));
+        g_autofree char *text = written(path), *sha256 = ps_digest_finish(digest);
+        g_autofree char *of_text = ps_sha256(text, strlen(text));
+        ck_assert_str_eq(sha256, of_text);
         Expected expected = {cells, n_columns, 0, 1};
         GError *error = NULL;
         gboolean read = ps_csv_read(path, NULL, compare_row, &expected, &error);
@@ -342,4 +375,5 @@ END_TEST
 PS_TEST_MAIN("csv", reads_rows_with_their_lines, reads_quoted_fields, reads_without_a_header,
              refuses_wrong_headers, refuses_malformed_rows, reports_files_that_cannot_be_read,
              stops_where_the_callback_says_so, parses_fields, refuses_other_fields,
-             writes_every_kind_of_field, any_table_reads_back, long_files_read_back)
+             writes_every_kind_of_field, whole_numbers_are_what_printf_prints, any_table_reads_back,
+             long_files_read_back)

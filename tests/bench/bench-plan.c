@@ -51,7 +51,8 @@ static Cost run_once(char **argv)
 static Cost median_of(const char *program, const char *arguments)
 {
     g_autofree char *line = g_strdup_printf("%s %s", program, arguments);
-    g_auto(GStrv) argv = g_strsplit(line, " ", -1);
+    g_auto(GStrv) argv = NULL;
+    g_assert(g_shell_parse_argv(line, NULL, &argv, NULL));
     Cost costs[RUNS];
     run_once(argv);
     for (guint i = 0; i < RUNS; i++) {
@@ -116,6 +117,31 @@ static void show_growth(const char *program)
     }
 }
 
+static void show_levels(const char *program)
+{
+    static const struct {
+        const char *profile, *network, *topology;
+    } rows[] = {
+        {"bert32-a100", "flat", "cluster:16384 25GB/s 8GiB"},
+        {"bert32-a100", "two levels", "node:8 300GB/s cluster:16384 25GB/s 8GiB"},
+        {"bert32-a100", "three levels", "node:8 300GB/s pod:256 100GB/s cluster:16384 25GB/s 8GiB"},
+        {"bert96-a100", "flat", "cluster:16384 25GB/s 8GiB"},
+        {"bert96-a100", "two levels", "node:8 300GB/s cluster:16384 25GB/s 8GiB"},
+        {"bert96-a100", "three levels", "node:8 300GB/s pod:256 100GB/s cluster:16384 25GB/s 8GiB"},
+    };
+    printf("\nplan, growth with levels of bandwidth (2048 devices, N = 1920, 8 GiB)\n"
+           "profile        network         ours s      MB\n");
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *arguments =
+            g_strdup_printf("plan " PROFILES "%s.json --topology '%s' --devices 2048 "
+                            "--microbatches 1920 --format json",
+                            rows[i].profile, rows[i].topology);
+        Cost cost = median_of(program, arguments);
+        printf("%-13s  %-13s  %8.4f  %6.1f\n", rows[i].profile, rows[i].network, cost.seconds,
+               cost.megabytes);
+    }
+}
+
 static void time_validate(const char *program)
 {
     static const char *const assumptions[] = {"piper", "real"};
@@ -148,6 +174,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     compare_with_reference(argv[1]);
     show_growth(argv[1]);
+    show_levels(argv[1]);
     time_validate(argv[1]);
     return 0;
 }

@@ -184,11 +184,12 @@ START_TEST(certified_plans_replay_fastest)
 END_TEST
 
 /* All plans of a small profile are listed, so the least batch among them is the optimum: the plan
- * taken from the head of the list must be as near to it as its gap says. */
+ * found must be as near to it as its gap says. */
 START_TEST(flush_is_within_its_gap)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
-    for (guint round = 0; round < 60; round++) {
+    guint n_found = 0, n_close = 0, n_least = 0;
+    for (guint round = 0; round < 200; round++) {
         g_autoptr(PsProfile) profile = small_profile(random);
         PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
@@ -205,8 +206,14 @@ START_TEST(flush_is_within_its_gap)
             double batch_s = ps_flush_batch_s(plan, profile);
             ck_assert_double_ge(batch_s, least_s * (1 - 1e-9));
             ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
+            n_found++;
+            n_close += gap < 0.02;
+            n_least += batch_s <= least_s * (1 + 1e-9);
         }
     }
+    /* The search of its own mostly closes the gap, and mostly finds the best. */
+    ck_assert_msg(2 * n_close > n_found && 10 * n_least > 9 * n_found, "of %u: %u close, %u best",
+                  n_found, n_close, n_least);
 }
 END_TEST
 
