@@ -210,6 +210,12 @@ gboolean ps_key_file_has(PsKeyFile *file, const char *group, const char *key)
     return find_entry(file, group, key) != NULL;
 }
 
+guint ps_key_file_line(PsKeyFile *file, const char *group, const char *key)
+{
+    const Entry *entry = find_entry(file, group, key);
+    return entry != NULL ? entry->line : 0;
+}
+
 void ps_key_file_error(PsKeyFile *file, const char *group, const char *key, GError **error,
                        const char *format, ...)
 {

@@ -25,6 +25,9 @@ gboolean ps_key_file_quantity(PsKeyFile *file, const char *group, const char *ke
 gboolean ps_key_file_count(PsKeyFile *file, const char *group, const char *key, guint64 min,
                            guint64 max, guint64 *value, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The line of a key, 0 where it is not there. */
+guint ps_key_file_line(PsKeyFile *file, const char *group, const char *key);
+
 /* Error at the place of a key (or of the group, with key NULL). */
 void ps_key_file_error(PsKeyFile *file, const char *group, const char *key, GError **error,
                        const char *format, ...) G_GNUC_PRINTF(5, 6);

@@ -21,6 +21,7 @@ struct PsOutput {
     char *temporary; /* NULL when writing straight to a device, a pipe or standard output */
     guint handle;    /* of the temporary file, for signals */
     int failure;     /* errno of the first failed write */
+    gboolean settled;
 };
 
 static gboolean is_standard_stream(const char *path)
@@ -117,18 +118,30 @@ static void close_stream(PsOutput *output)
     output->stream = NULL;
 }
 
-gboolean ps_output_commit(PsOutput *output, GError **error)
+gboolean ps_output_settle(PsOutput *output, GError **error)
 {
-    g_return_val_if_fail(output->stream != NULL, FALSE);
-    note_failure(output, fflush(output->stream) != 0);
-    if (output->temporary != NULL && output->failure == 0) {
-        note_failure(output, fsync(fileno(output->stream)) != 0);
-    }
-    close_stream(output);
-    if (output->temporary != NULL && output->failure == 0) {
-        note_failure(output, g_rename(output->temporary, output->target) != 0);
+    if (!output->settled) {
+        g_return_val_if_fail(output->stream != NULL, FALSE);
+        output->settled = TRUE;
+        note_failure(output, fflush(output->stream) != 0);
+        if (output->temporary != NULL && output->failure == 0) {
+            note_failure(output, fsync(fileno(output->stream)) != 0);
+        }
+        close_stream(output);
     }
     if (output->failure != 0) {
+        io_error(error, output->path, "write", output->failure);
+    }
+    return output->failure == 0;
+}
+
+gboolean ps_output_commit(PsOutput *output, GError **error)
+{
+    if (!ps_output_settle(output, error)) {
+        return FALSE;
+    }
+    if (output->temporary != NULL && g_rename(output->temporary, output->target) != 0) {
+        note_failure(output, TRUE);
         io_error(error, output->path, "write", output->failure);
         return FALSE;
     }
@@ -159,6 +172,29 @@ gboolean ps_make_folder(const char *path, GError **error)
         return FALSE;
     }
     return TRUE;
+}
+
+char *ps_missing_folder(const char *path)
+{
+    g_autofree char *missing = NULL;
+    g_autofree char *folder = g_canonicalize_filename(path, NULL);
+    while (!g_file_test(folder, G_FILE_TEST_EXISTS)) {
+        char *above = g_path_get_dirname(folder);
+        g_free(missing);
+        missing = g_steal_pointer(&folder);
+        folder = above;
+    }
+    return g_steal_pointer(&missing);
+}
+
+void ps_remove_folders(const char *path, const char *topmost)
+{
+    g_autofree char *folder = g_canonicalize_filename(path, NULL);
+    while (g_str_has_prefix(folder, topmost) && g_rmdir(folder) == 0) {
+        char *above = g_path_get_dirname(folder);
+        g_free(folder);
+        folder = above;
+    }
 }
 
 static char *read_stream(FILE *stream, const char *path, gsize *length, GError **error)

@@ -97,8 +97,9 @@ int main(int argc, char **argv)
 {
     setlocale(LC_ALL, "");
     setlocale(LC_NUMERIC, "C");
-    /* A closed pipe is then an ordinary write error. */
+    /* A closed pipe, or a file beyond the shell's limit, is then an ordinary write error. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     ps_interrupt_install();
     ps_log_install();
     g_autoptr(GError) error = NULL;

@@ -73,8 +73,8 @@ static gboolean check_library(const PsTopology *topology, GError **error)
         if (find_algorithm(*names) == NULL) {
             g_autofree const char **known = ps_collective_algorithm_names(PS_N_COLLECTIVE_KINDS);
             g_autofree char *suggestion = ps_suggest_text(*names, known);
-            ps_error_at(error, topology->path, 0, "[collectives]: unknown algorithm \"%s\"%s",
-                        *names, suggestion);
+            ps_error_at(error, topology->path, topology->library.algorithms_line,
+                        "algorithms: unknown algorithm \"%s\"%s", *names, suggestion);
             return FALSE;
         }
     }

@@ -49,6 +49,14 @@ static gboolean add_device(Reader *reader, const PsCsvRow *row, guint field, gui
     return TRUE;
 }
 
+/* A name that somebody may have meant as a rank: digits with a sign or blanks. */
+static gboolean looks_like_rank(const char *name)
+{
+    const char *digits = name + strspn(name, " \t+-");
+    gsize n = strspn(digits, "0123456789");
+    return n > 0 && digits[n + strspn(digits + n, " \t")] == '\0';
+}
+
 /* The vertex that a field names, new or old. */
 static gboolean read_vertex(Reader *reader, const PsCsvRow *row, guint field, guint *vertex,
                             GError **error)
@@ -67,8 +75,7 @@ static gboolean read_vertex(Reader *reader, const PsCsvRow *row, guint field, gu
     char *copy = g_strdup(name);
     g_ptr_array_add(reader->vertices, copy);
     g_hash_table_insert(reader->numbers, copy, GUINT_TO_POINTER(*vertex + 1));
-    gboolean device = name[strspn(name, "0123456789")] == '\0';
-    return !device || add_device(reader, row, field, *vertex, error);
+    return !looks_like_rank(name) || add_device(reader, row, field, *vertex, error);
 }
 
 /* One link from a vertex to another, not to itself. */

@@ -60,6 +60,7 @@ static gboolean read_collectives(PsKeyFile *file, PsLibrary *library, GError **e
     if (ps_key_file_has(file, GROUP, "algorithms")) {
         const char *text = ps_key_file_string(file, GROUP, "algorithms", error);
         library->algorithms = text != NULL ? split_list(text) : NULL;
+        library->algorithms_line = ps_key_file_line(file, GROUP, "algorithms");
         return text != NULL;
     }
     return TRUE;

@@ -72,18 +72,29 @@ static char *parse_kind_values(PsTopologyLevel *level, const char *text)
     return NULL;
 }
 
+/* What the words of a level have said so far. */
+typedef struct {
+    gboolean shared;
+    const char *kind; /* the word; NULL: none */
+} LevelWords;
+
 /* "shared", "ring", "torus=4x4": NULL, or what is wrong (caller frees). */
-static char *parse_word(PsTopologyLevel *level, const char *word, gboolean *shared)
+static char *parse_word(PsTopologyLevel *level, const char *word, LevelWords *said)
 {
     if (g_str_equal(word, PS_WORD_SHARED)) {
-        *shared = TRUE;
-        return NULL;
+        gboolean again = said->shared;
+        said->shared = TRUE;
+        return again ? g_strdup_printf("\"%s\" comes twice (expected once)", word) : NULL;
     }
     gsize name_length = strcspn(word, "=");
     g_autofree char *name = g_strndup(word, name_length);
     for (guint i = 0; ps_level_kind_names[i] != NULL; i++) {
+        if (g_str_equal(name, ps_level_kind_names[i]) && said->kind != NULL) {
+            return g_strdup_printf("\"%s\" after \"%s\" (expected one kind)", word, said->kind);
+        }
         if (g_str_equal(name, ps_level_kind_names[i])) {
             level->kind = i;
+            said->kind = word;
             return parse_kind_values(level, word + name_length + (word[name_length] == '='));
         }
     }
@@ -96,13 +107,15 @@ static char *parse_word(PsTopologyLevel *level, const char *word, gboolean *shar
 /* Words that say how a level is built: they begin with a letter, quantities with a digit. */
 static gboolean take_words(Words *words, PsTopologyLevel *level, gboolean *shared, GError **error)
 {
+    LevelWords said = {0};
     for (; *words->next != NULL && g_ascii_isalpha(**words->next) && !begins_level(*words->next);
          words->next++) {
-        g_autofree char *fault = parse_word(level, *words->next, shared);
+        g_autofree char *fault = parse_word(level, *words->next, &said);
         if (fault != NULL) {
             return refuse(words, fault, error);
         }
     }
+    *shared = said.shared;
     return TRUE;
 }
 

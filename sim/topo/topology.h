@@ -72,8 +72,9 @@ typedef struct {
     guint n_protocols;
     PsProtocol *protocols;
     guint n_starts;
-    PsStart *starts;   /* n_ranks ascending */
-    char **algorithms; /* those that the library has, NULL-terminated; NULL: all */
+    PsStart *starts;       /* n_ranks ascending */
+    char **algorithms;     /* those that the library has, NULL-terminated; NULL: all */
+    guint algorithms_line; /* of the .topo file, for messages */
 } PsLibrary;
 
 #define PS_NO_VERTEX G_MAXUINT

@@ -15,9 +15,12 @@ typedef struct {
     PsCsvWriter *writer;
 } File;
 
+enum { TRACE, MEMORY, LOADER, LINKS, SUMMARY, N_FILES };
+
 struct PsRunWriter {
     char *folder;
-    File trace, memory;
+    char *made; /* the topmost folder that was made for it; NULL: none, or it is to stay */
+    File files[N_FILES];
     GArray *loads; /* PsTraceLoad: few, so that a file is made only where there are any */
     GArray *links; /* PsRunLink */
     PsTraceSink sink;
@@ -41,11 +44,11 @@ static gboolean file_open(File *file, const char *folder, const char *name,
     return TRUE;
 }
 
-/* Makes the file appear; *sha256 becomes its SHA-256. */
-static gboolean file_commit(File *file, char **sha256, GError **error)
+/* All is written; *sha256 becomes the file's SHA-256. */
+static gboolean file_settle(File *file, char **sha256, GError **error)
 {
     ps_csv_flush(file->writer);
-    if (!ps_output_commit(file->output, error)) {
+    if (!ps_output_settle(file->output, error)) {
         return FALSE;
     }
     g_free(*sha256);
@@ -59,11 +62,10 @@ static void file_clear(File *file)
     g_clear_pointer(&file->output, ps_output_free);
     g_clear_pointer(&file->digest, ps_digest_free);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(File, file_clear)
 
 static void write_op(const PsTraceOp *op, gpointer user_data)
 {
-    PsCsvWriter *writer = ((PsRunWriter *)user_data)->trace.writer;
+    PsCsvWriter *writer = ((PsRunWriter *)user_data)->files[TRACE].writer;
     ps_csv_int(writer, op->lane);
     ps_csv_int(writer, op->stage);
     ps_csv_int(writer, op->replica);
@@ -81,7 +83,7 @@ static void write_op(const PsTraceOp *op, gpointer user_data)
 
 static void write_memory(const PsTraceMemory *change, gpointer user_data)
 {
-    PsCsvWriter *writer = ((PsRunWriter *)user_data)->memory.writer;
+    PsCsvWriter *writer = ((PsRunWriter *)user_data)->files[MEMORY].writer;
     ps_csv_time(writer, change->time_ps);
     ps_csv_int(writer, change->lane);
     ps_csv_int(writer, change->stage);
@@ -121,18 +123,16 @@ static gboolean remove_old(const char *folder, GError **error)
 
 PsRunWriter *ps_run_writer_new(const char *folder, GError **error)
 {
-    if (!ps_make_folder(folder, error)) {
-        return NULL;
-    }
     g_autoptr(PsRunWriter) writer = g_new0(PsRunWriter, 1);
     writer->folder = g_strdup(folder);
+    writer->made = ps_missing_folder(folder);
     writer->loads = g_array_new(FALSE, FALSE, sizeof(PsTraceLoad));
     writer->links = ps_run_links_new();
     writer->sink = (PsTraceSink){
         .op = write_op, .memory = write_memory, .load = keep_load, .user_data = writer};
-    if (!remove_old(folder, error) ||
-        !file_open(&writer->trace, folder, PS_RUN_TRACE, ps_trace_columns, error) ||
-        !file_open(&writer->memory, folder, PS_RUN_MEMORY_FILE, ps_memory_columns, error)) {
+    if (!ps_make_folder(folder, error) || !remove_old(folder, error) ||
+        !file_open(&writer->files[TRACE], folder, PS_RUN_TRACE, ps_trace_columns, error) ||
+        !file_open(&writer->files[MEMORY], folder, PS_RUN_MEMORY_FILE, ps_memory_columns, error)) {
         return NULL;
     }
     return g_steal_pointer(&writer);
@@ -141,8 +141,13 @@ PsRunWriter *ps_run_writer_new(const char *folder, GError **error)
 void ps_run_writer_free(PsRunWriter *writer)
 {
     if (writer != NULL) {
-        file_clear(&writer->trace);
-        file_clear(&writer->memory);
+        for (guint i = 0; i < N_FILES; i++) {
+            file_clear(&writer->files[i]);
+        }
+        if (writer->made != NULL) {
+            ps_remove_folders(writer->folder, writer->made);
+        }
+        g_free(writer->made);
         g_array_unref(writer->loads);
         g_array_unref(writer->links);
         g_free(writer->folder);
@@ -183,32 +188,55 @@ static void write_links(const GArray *links, gint64 makespan_ps, PsCsvWriter *wr
 }
 
 /* Writes the files that only some runs have. */
-static gboolean finish_others(PsRunWriter *writer, PsRunSummary *summary, GError **error)
+static gboolean write_others(PsRunWriter *writer, PsRunSummary *summary, GError **error)
 {
-    g_auto(File) loader = {NULL}, links = {NULL};
+    File *loader = &writer->files[LOADER], *links = &writer->files[LINKS];
     if (writer->loads->len > 0) {
-        if (!file_open(&loader, writer->folder, PS_RUN_LOADER, ps_loader_columns, error)) {
+        if (!file_open(loader, writer->folder, PS_RUN_LOADER, ps_loader_columns, error)) {
             return FALSE;
         }
-        write_loads(writer->loads, loader.writer);
-        if (!file_commit(&loader, &summary->loader_sha256, error)) {
+        write_loads(writer->loads, loader->writer);
+        if (!file_settle(loader, &summary->loader_sha256, error)) {
             return FALSE;
         }
     }
     if (writer->links->len > 0) {
-        if (!file_open(&links, writer->folder, PS_RUN_LINKS_FILE, ps_links_columns, error)) {
+        if (!file_open(links, writer->folder, PS_RUN_LINKS_FILE, ps_links_columns, error)) {
             return FALSE;
         }
-        write_links(writer->links, summary->makespan_ps, links.writer);
-        return file_commit(&links, &summary->links_sha256, error);
+        write_links(writer->links, summary->makespan_ps, links->writer);
+        return file_settle(links, &summary->links_sha256, error);
     }
+    return TRUE;
+}
+
+static gboolean write_summary(PsRunWriter *writer, const PsRunSummary *summary, GError **error)
+{
+    g_autofree char *path = g_build_filename(writer->folder, PS_RUN_SUMMARY, NULL);
+    PsOutput *output = writer->files[SUMMARY].output = ps_output_open(path, error);
+    if (output == NULL) {
+        return FALSE;
+    }
+    ps_run_summary_write(summary, output);
+    return ps_output_settle(output, error);
+}
+
+static gboolean commit(PsRunWriter *writer, GError **error)
+{
+    for (guint i = 0; i < N_FILES; i++) {
+        PsOutput *output = writer->files[i].output;
+        if (output != NULL && !ps_output_commit(output, error)) {
+            return FALSE;
+        }
+    }
+    g_clear_pointer(&writer->made, g_free);
     return TRUE;
 }
 
 gboolean ps_run_writer_finish(PsRunWriter *writer, PsRunSummary *summary, GError **error)
 {
-    g_autofree char *path = g_build_filename(writer->folder, PS_RUN_SUMMARY, NULL);
-    return file_commit(&writer->trace, &summary->trace_sha256, error) &&
-           file_commit(&writer->memory, &summary->memory_sha256, error) &&
-           finish_others(writer, summary, error) && ps_run_summary_write(summary, path, error);
+    return file_settle(&writer->files[TRACE], &summary->trace_sha256, error) &&
+           file_settle(&writer->files[MEMORY], &summary->memory_sha256, error) &&
+           write_others(writer, summary, error) && write_summary(writer, summary, error) &&
+           commit(writer, error);
 }

@@ -10,7 +10,8 @@ typedef struct PsRunWriter PsRunWriter;
 /* Creates the folder if it is not there. The summary.json of an older run in it is removed, and its
  * loader.csv and links.csv, so that they cannot be taken for this one's. */
 PsRunWriter *ps_run_writer_new(const char *folder, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Frees; without ps_run_writer_finish none of its files appears. */
+/* Frees; without ps_run_writer_finish none of its files appears, and the folder goes if it was made
+ * for them. */
 void ps_run_writer_free(PsRunWriter *writer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRunWriter, ps_run_writer_free)
 
@@ -20,7 +21,8 @@ const PsTraceSink *ps_run_writer_sink(PsRunWriter *writer);
 /* The rows of links.csv: links that have carried something, in ascending order. Copied. */
 void ps_run_writer_set_links(PsRunWriter *writer, const PsRunLink *links, guint n_links);
 
-/* Makes trace.csv and memory.csv appear, and loader.csv and links.csv if there is something in
- * them; puts their SHA-256 into the summary, then writes summary.json. */
+/* Puts the SHA-256 of the files into the summary and, once everything has been written, makes all
+ * appear: trace.csv, memory.csv, loader.csv and links.csv if there is something in them, and
+ * summary.json. */
 gboolean ps_run_writer_finish(PsRunWriter *writer, PsRunSummary *summary,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -168,18 +168,13 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     }
 }
 
-gboolean ps_run_summary_write(const PsRunSummary *summary, const char *path, GError **error)
+void ps_run_summary_write(const PsRunSummary *summary, PsOutput *output)
 {
-    g_autoptr(PsOutput) output = ps_output_open(path, error);
-    if (output == NULL) {
-        return FALSE;
-    }
     PsJsonWriter *writer = ps_json_writer_new(output);
     ps_json_begin_object(writer, NULL);
     ps_run_summary_put(summary, writer);
     ps_json_end_object(writer);
     ps_json_writer_free(writer);
-    return ps_output_commit(output, error);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

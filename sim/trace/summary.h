@@ -4,8 +4,8 @@
 #include <glib.h>
 #include "sim/trace/run.h"
 
-gboolean ps_run_summary_write(const PsRunSummary *summary, const char *path,
-                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* The whole file. */
+void ps_run_summary_write(const PsRunSummary *summary, PsOutput *output);
 PsRunSummary *ps_run_summary_read(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Writes the members of summary.json into the current object. */

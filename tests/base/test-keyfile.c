@@ -29,6 +29,8 @@ START_TEST(reads_values)
     ck_assert(ps_key_file_has(file, "level node", "size"));
     ck_assert(!ps_key_file_has(file, "level node", "memory"));
     ck_assert(!ps_key_file_has(file, "nowhere", "memory"));
+    ck_assert_uint_eq(ps_key_file_line(file, "accelerator", "memory"), 3);
+    ck_assert_uint_eq(ps_key_file_line(file, "level node", "memory"), 0);
     GError *error = NULL;
     double memory = 0;
     guint64 size = 0;

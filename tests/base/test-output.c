@@ -205,6 +205,60 @@ START_TEST(a_closed_pipe_is_reported)
 }
 END_TEST
 
+/* What is settled is on the disk, but not there yet. */
+START_TEST(files_appear_together)
+{
+    const char *folder = ps_test_folder();
+    static const char *const names[] = {"one", "two"};
+    PsOutput *outputs[2];
+    g_autoptr(GError) error = NULL;
+    for (guint i = 0; i < 2; i++) {
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+        outputs[i] = ps_output_open(path, &error);
+        ps_output_puts(outputs[i], names[i]);
+        ck_assert(ps_output_settle(outputs[i], &error));
+        ps_assert_no_error(error);
+        ck_assert(!g_file_test(path, G_FILE_TEST_EXISTS));
+    }
+    for (guint i = 0; i < 2; i++) {
+        ck_assert(ps_output_settle(outputs[i], &error)); /* again: nothing new */
+        ck_assert(ps_output_commit(outputs[i], &error));
+        ps_assert_no_error(error);
+        ps_output_free(outputs[i]);
+        g_autofree char *path = g_build_filename(folder, names[i], NULL);
+        check_contents(path, names[i]);
+    }
+    /* A failure is told by whoever asks. */
+    g_autoptr(PsOutput) full = ps_output_open("/dev/full", &error);
+    ps_output_puts(full, "no room");
+    for (guint i = 0; i < 2; i++) {
+        ck_assert(!(i == 0 ? ps_output_settle(full, &error) : ps_output_commit(full, &error)));
+        ps_assert_error(error, PS_ERROR_IO, "/dev/full: cannot write: No space left on device");
+    }
+}
+END_TEST
+
+START_TEST(removes_the_folders_it_made)
+{
+    const char *folder = ps_test_folder();
+    g_autofree char *top = g_build_filename(folder, "a", NULL);
+    g_autofree char *path = g_build_filename(top, "b", "c", NULL);
+    g_autofree char *missing = ps_missing_folder(path);
+    ck_assert_str_eq(missing, top);
+    ck_assert_ptr_null(ps_missing_folder(folder));
+    ck_assert(ps_make_folder(path, NULL));
+    ps_remove_folders(path, missing);
+    ck_assert(!g_file_test(top, G_FILE_TEST_EXISTS));
+    ck_assert(g_file_test(folder, G_FILE_TEST_IS_DIR));
+    /* Not what others have put something into. */
+    ck_assert(ps_make_folder(path, NULL));
+    g_autofree char *file = g_build_filename(top, "file", NULL);
+    ck_assert(g_file_set_contents(file, "x", -1, NULL));
+    ps_remove_folders(path, missing);
+    ck_assert_uint_eq(count_files(top), 1);
+}
+END_TEST
+
 START_TEST(makes_folders)
 {
     g_autofree char *path = g_build_filename(ps_test_folder(), "a", "b", NULL);
@@ -247,4 +301,5 @@ PS_TEST_MAIN("output", appears_at_commit, honours_the_umask, without_commit_noth
              replaces_the_file_behind_a_link, refuses_what_cannot_be_written,
              refuses_write_protected_folders, a_full_device_is_reported, writes_straight_to_devices,
              writes_straight_to_pipes, dash_is_standard_output, full_standard_output_is_reported,
-             a_closed_pipe_is_reported, makes_folders, reads_whole_files, hashes)
+             a_closed_pipe_is_reported, makes_folders, files_appear_together,
+             removes_the_folders_it_made, reads_whole_files, hashes)

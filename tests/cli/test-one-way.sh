@@ -3,8 +3,8 @@
 # the symbols of the object files.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/harness/verdict.sh
 build=$(dirname "${PIPERSIM:-build/release/pipersim}")
-checks=0 failures=0
 for folder in sim/{base,engine,topo,net,coll,schedule,trace} planner/{search,check,baselines} plots; do
     circles=$(for source in "$folder"/*.c; do nm -A "$build/${source%.c}.o"; done | sed 's|^[^:]*/||; s/:/ /' | awk '
         $2 == "U" { uses[$1 " " $3]; next }
@@ -16,11 +16,7 @@ for folder in sim/{base,engine,topo,net,coll,schedule,trace} planner/{search,che
                     print part[1], file[part[2]]
             }
         }' | sort -u | tsort 2>&1 >/dev/null)
-    checks=$((checks + 1))
-    if [ -n "$circles" ]; then
-        failures=$((failures + 1))
-        printf '%s:\n%s\n' "$folder" "$circles"
-    fi
+    [ -z "$circles" ]
+    verdict $? "$folder: $circles"
 done
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ "$failures" = 0 ]
+close

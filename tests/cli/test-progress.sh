@@ -2,17 +2,10 @@
 # Commands that take a while show how far they are, on a terminal only.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/harness/verdict.sh
 pipersim=${PIPERSIM:-$PWD/build/release/pipersim}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-checks=0 failures=0
-verdict() { # STATUS NAME
-    checks=$((checks + 1))
-    if [ "$1" != 0 ]; then
-        failures=$((failures + 1))
-        echo "failed: $2"
-    fi
-}
 
 awk 'BEGIN { srand(1); print "start_s,source,destination,bytes"
     for (i = 0; i < 8000; i++) { s = int(rand() * 1024)
@@ -32,5 +25,4 @@ for name in flows collective; do
     [ ! -s "$work/errors" ]
     verdict $? "$name is quiet elsewhere"
 done
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ "$failures" = 0 ]
+close

@@ -491,7 +491,7 @@ START_TEST(refusals_say_why)
     g_autoptr(GError) error = NULL;
     ck_assert_ptr_null(ps_collective_new(wrong.network, &call, PS_AUTO, &error));
     g_autofree char *expected =
-        g_strdup_printf("%s: [collectives]: unknown algorithm \"tre\" (did you mean tree?)", path);
+        g_strdup_printf("%s:9: algorithms: unknown algorithm \"tre\" (did you mean tree?)", path);
     ps_assert_error(error, PS_ERROR_INPUT, expected);
 }
 END_TEST

@@ -351,6 +351,16 @@ START_TEST(lost_and_changed_files)
 }
 END_TEST
 
+static void write_summary(const PsRunSummary *summary, const char *path)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsOutput) output = ps_output_open(path, &error);
+    ps_assert_no_error(error);
+    ps_run_summary_write(summary, output);
+    ck_assert(ps_output_commit(output, &error));
+    ps_assert_no_error(error);
+}
+
 /* A run that was interrupted says so; others are silent about it. */
 START_TEST(partial_runs_say_so)
 {
@@ -360,7 +370,7 @@ START_TEST(partial_runs_say_so)
         const char *folder = ps_test_folder();
         g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
         summary->partial = partial;
-        ck_assert(ps_run_summary_write(summary, path, &error));
+        write_summary(summary, path);
         g_autofree char *text = text_of_file(folder, "summary.json");
         ck_assert_int_eq(strstr(text, "\"partial\": true") != NULL, partial);
         ck_assert_int_eq(strstr(text, "partial") != NULL, partial);
@@ -377,7 +387,7 @@ START_TEST(categories_may_be_missing)
     g_autoptr(GError) error = NULL;
     g_autoptr(PsRunSummary) summary = make_summary();
     g_autofree char *path = g_build_filename(ps_test_folder(), "summary.json", NULL);
-    ck_assert(ps_run_summary_write(summary, path, &error));
+    write_summary(summary, path);
     g_autofree char *text = NULL;
     ck_assert(g_file_get_contents(path, &text, NULL, NULL));
     g_autoptr(GRegex) regex = g_regex_new("\"(gradients|optimizer)\": [0-9]+,\\s*", 0, 0, NULL);
@@ -424,6 +434,15 @@ START_TEST(unfinished_runs_leave_nothing)
     ps_run_writer_free(writer);
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     ck_assert_ptr_null(g_dir_read_name(dir));
+    /* Folders that were made for it go as well. */
+    g_autofree char *above = g_build_filename(folder, "deep", NULL);
+    g_autofree char *inside = g_build_filename(above, "er", "run", NULL);
+    writer = ps_run_writer_new(inside, &error);
+    ps_assert_no_error(error);
+    ck_assert(g_file_test(inside, G_FILE_TEST_IS_DIR));
+    ps_run_writer_free(writer);
+    ck_assert(!g_file_test(above, G_FILE_TEST_EXISTS));
+    ck_assert(g_file_test(folder, G_FILE_TEST_IS_DIR));
 }
 END_TEST
 
@@ -586,7 +605,7 @@ START_TEST(sample_is_up_to_date)
 }
 END_TEST
 
-PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, some_files_are_for_some_runs,
-             wrong_loads_and_links, lost_and_changed_files, categories_may_be_missing,
-             names_are_complete, unfinished_runs_leave_nothing, broken_folders_are_refused,
-             sample_is_up_to_date)
+PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, unfinished_runs_leave_nothing,
+             some_files_are_for_some_runs, wrong_loads_and_links, lost_and_changed_files,
+             categories_may_be_missing, names_are_complete, unfinished_runs_leave_nothing,
+             broken_folders_are_refused, sample_is_up_to_date)
