@@ -61,7 +61,8 @@ static PsLayout *prefer_nested(const PsPlanning *planning, PsLayout *layout)
     }
     g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
     PsThreshold load = ps_layout_load(layout);
-    g_autoptr(PsLayout) any = ps_search_within(search, NULL, load, FALSE); /* mostly quick to fail */
+    g_autoptr(PsLayout) any =
+        ps_search_within(search, NULL, load, FALSE); /* mostly quick to fail */
     PsLayout *nested = any != NULL ? ps_search_within(search, NULL, load, TRUE) : NULL;
     if (nested == NULL) {
         return layout;

@@ -688,7 +688,7 @@ PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsT
     while (!proven) {
         gint64 feasible = load.numerator / load.denominator;
         gint64 gap = feasible - infeasible;
-        halve = gap > 1 && (halve || gap > feasible / 4096);
+        halve = gap > 1 && (halve || gap > feasible / 256);
         PsThreshold trial = load;
         trial.strict = TRUE;
         if (halve) {

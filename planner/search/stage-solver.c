@@ -87,12 +87,13 @@ void ps_stage_solver_free(PsStageSolver *solver)
     g_free(solver);
 }
 
+/* A stage's memos for different numbers in flight lie side by side: they are asked for together. */
 static guint64 hash_key(const Memo *key)
 {
     guint64 hash = ((guint64)key->lower << 32 | key->upper) * 0x9e3779b97f4a7c15u;
-    hash ^= ((guint64)key->in_flight << 32 ^ key->way << 8 ^ key->degree) * 0xc2b2ae3d27d4eb4fu;
+    hash ^= ((guint64)key->way << 8 ^ key->degree) * 0xc2b2ae3d27d4eb4fu;
     hash *= 0xff51afd7ed558ccdu;
-    return hash ^ hash >> 32;
+    return (hash ^ hash >> 32) + key->in_flight;
 }
 
 static gboolean same_key(const Memo *a, const Memo *b)

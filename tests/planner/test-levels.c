@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "planner/evaluate.h"
+#include "planner/flush.h"
 #include "planner/frontier.h"
 #include "planner/plan-report.h"
 #include "planner/rehearse.h"
@@ -278,6 +279,35 @@ START_TEST(target_takes_the_fewest_devices)
 }
 END_TEST
 
+/* All plans, each where its largest load is least: a batch of the plan chosen is as near to the
+ * shortest of theirs as its gap says. */
+START_TEST(flush_is_within_its_gap)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
+    guint met = 0;
+    for (guint round = 0; round < 100; round++) {
+        g_autoptr(PsProfile) profile = small_profile(random, 3, 8, TRUE);
+        PsSetting setting = random_setting(random, profile);
+        g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
+        g_autoptr(GPtrArray) all = ps_planning_top(planning, 100000, NULL);
+        double gap = 0, least_s = INFINITY;
+        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &whole_space, 3, &gap, NULL);
+        ck_assert_int_eq(plan != NULL, all != NULL);
+        for (guint i = 0; all != NULL && i < all->len; i++) {
+            g_autoptr(PsPlan) one = ps_planning_plan(planning, all->pdata[i]);
+            least_s = fmin(least_s, ps_flush_batch_s(one, profile));
+        }
+        if (plan != NULL) {
+            met++;
+            assert_legal(plan, profile);
+            double batch_s = ps_flush_batch_s(plan, profile);
+            ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
+        }
+    }
+    ck_assert_uint_gt(met, 50);
+}
+END_TEST
+
 /* ---- the same plans by other roads --------------------------------------------------------------
  */
 
@@ -454,6 +484,6 @@ END_TEST
 
 PS_TEST_MAIN("levels", agrees_with_exhaustive_search, small_clusters_work_out_by_hand,
              top_is_the_head_of_all_plans, frontier_has_the_best_of_each_number,
-             target_takes_the_fewest_devices, given_stages_find_the_same_places,
-             layouts_are_placed_where_they_are_best, replays_reach_the_estimate, one_level_is_flat,
-             files_keep_places)
+             target_takes_the_fewest_devices, flush_is_within_its_gap,
+             given_stages_find_the_same_places, layouts_are_placed_where_they_are_best,
+             replays_reach_the_estimate, one_level_is_flat, files_keep_places)
