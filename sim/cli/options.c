@@ -74,7 +74,7 @@ static const GOptionEntry *valued_option(const GOptionEntry *const *groups, cons
         *apart = argument[2 + length] == '\0';
         return entry != NULL && entry->arg != G_OPTION_ARG_NONE ? entry : NULL;
     }
-    /* Short ones in a row, of which the last may have a value: "-qoFILE". */
+    /* Short ones in a row, of which the last may have a value: "-qo FILE". */
     for (const char *c = argument + 1; *argument == '-' && *c != '\0'; c++) {
         const GOptionEntry *entry = find_option(groups, NULL, 0, *c);
         *apart = c[1] == '\0';

@@ -1,10 +1,9 @@
 #include "sim/replay/synthetic.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sim/base/error.h"
-#include "sim/base/suggest.h"
+#include "sim/base/fields.h"
 #include "sim/base/units.h"
 #include "sim/replay/record.h"
 
@@ -15,88 +14,25 @@
 
 enum { STAGES, MICROBATCHES, FORWARD, BACKWARD, WEIGHT, HOP, CHUNKS, N_FIELDS };
 
-static const struct {
-    const char *name;
-    guint64 most; /* of a count; 0: a time */
-    gboolean needed;
-} fields[N_FIELDS] = {
-    [STAGES] = {"stages", MOST_STAGES, TRUE},
-    [MICROBATCHES] = {"microbatches", MOST_MICROBATCHES, TRUE},
-    [FORWARD] = {"forward", 0, TRUE},
-    [BACKWARD] = {"backward", 0, TRUE},
-    [WEIGHT] = {"weight", 0, FALSE},
-    [HOP] = {"hop", 0, FALSE},
-    [CHUNKS] = {"chunks", 1024, FALSE},
+#define TIME(name, example)                                                                        \
+    {                                                                                              \
+        name, PS_FIELD_QUANTITY, example, 0, G_MAXDOUBLE, PS_SECONDS                               \
+    }
+
+static const PsField fields[N_FIELDS] = {
+    [STAGES] = {"stages", PS_FIELD_COUNT, "8", 1, MOST_STAGES},
+    [MICROBATCHES] = {"microbatches", PS_FIELD_COUNT, "24", 1, MOST_MICROBATCHES},
+    [FORWARD] = TIME("forward", "18ms"),
+    [BACKWARD] = TIME("backward", "18ms"),
+    [WEIGHT] = TIME("weight", NULL),
+    [HOP] = TIME("hop", NULL),
+    [CHUNKS] = {"chunks", PS_FIELD_COUNT, NULL, 1, 1024},
 };
 
-typedef struct {
-    gboolean given[N_FIELDS];
-    guint64 counts[N_FIELDS];
-    double times_s[N_FIELDS];
-} Line;
-
-static guint find_field(const char *name, GError **error)
-{
-    const char *names[N_FIELDS + 1] = {NULL};
-    for (guint i = 0; i < N_FIELDS; i++) {
-        names[i] = fields[i].name;
-        if (g_str_equal(name, names[i])) {
-            return i;
-        }
-    }
-    g_autofree char *suggestion = ps_suggest_text(name, names);
-    ps_error(error, PS_ERROR_USAGE, "unknown field \"%s\"%s", name, suggestion);
-    return N_FIELDS;
-}
-
-static gboolean parse_field(Line *line, const char *word, GError **error)
-{
-    const char *equals = strchr(word, '=');
-    if (equals == NULL) {
-        ps_error(error, PS_ERROR_USAGE, "\"%s\" has no value (expected NAME=VALUE)", word);
-        return FALSE;
-    }
-    g_autofree char *name = g_strndup(word, (gsize)(equals - word));
-    guint field = find_field(name, error);
-    if (field == N_FIELDS) {
-        return FALSE;
-    }
-    if (line->given[field]) {
-        ps_error(error, PS_ERROR_USAGE, "%s is given twice", name);
-        return FALSE;
-    }
-    line->given[field] = TRUE;
-    gboolean fine =
-        fields[field].most > 0
-            ? ps_count_parse(equals + 1, 1, fields[field].most, &line->counts[field], error)
-            : ps_quantity_parse(PS_SECONDS, equals + 1, &line->times_s[field], error);
-    if (!fine) {
-        g_prefix_error(error, "%s: ", name);
-    }
-    return fine;
-}
-
-static gboolean parse_line(Line *line, const char *text, GError **error)
-{
-    g_auto(GStrv) words = g_strsplit_set(text, " \t", -1);
-    for (guint i = 0; words[i] != NULL; i++) {
-        if (*words[i] != '\0' && !parse_field(line, words[i], error)) {
-            return FALSE;
-        }
-    }
-    for (guint i = 0; i < N_FIELDS; i++) {
-        if (fields[i].needed && !line->given[i]) {
-            ps_error(error, PS_ERROR_USAGE, "%s is missing", fields[i].name);
-            return FALSE;
-        }
-    }
-    return TRUE;
-}
-
-static gboolean apply_chunks(const Line *line, PsReplaySettings *settings, GError **error)
+static gboolean apply_chunks(const PsFieldValue *line, PsReplaySettings *settings, GError **error)
 {
     const PsSchedule *schedule = settings->schedule;
-    if (!line->given[CHUNKS]) {
+    if (!line[CHUNKS].given) {
         return TRUE;
     }
     if (schedule->max_chunks == 1) {
@@ -104,28 +40,28 @@ static gboolean apply_chunks(const Line *line, PsReplaySettings *settings, GErro
                  schedule->name);
         return FALSE;
     }
-    settings->chunks = (guint)line->counts[CHUNKS];
+    settings->chunks = (guint)line[CHUNKS].number;
     return ps_schedule_check_chunks(schedule, settings->chunks, error);
 }
 
-static PsWorkload *make_workload(const Line *line, GError **error)
+static PsWorkload *make_workload(const PsFieldValue *line, GError **error)
 {
-    guint p = (guint)line->counts[STAGES];
-    g_autoptr(PsWorkload) workload = ps_workload_new(p, p - 1, (guint)line->counts[MICROBATCHES]);
+    guint p = (guint)line[STAGES].number;
+    g_autoptr(PsWorkload) workload = ps_workload_new(p, p - 1, (guint)line[MICROBATCHES].number);
     for (guint i = 0; i < p; i++) {
         workload->stages[i] = (PsWorkStage){
             .data_parallel = 1,
             .tensor_parallel = 1,
             .in_flight = p - i,
-            .forward_s = line->times_s[FORWARD],
-            .backward_s = line->times_s[BACKWARD] + line->times_s[WEIGHT],
-            .weight_gradient_s = line->times_s[WEIGHT],
+            .forward_s = line[FORWARD].number,
+            .backward_s = line[BACKWARD].number + line[WEIGHT].number,
+            .weight_gradient_s = line[WEIGHT].number,
         };
     }
-    workload->wrap.latency_s = line->times_s[HOP];
+    workload->wrap.latency_s = line[HOP].number;
     for (guint i = 0; i + 1 < p; i++) {
         workload->borders[i] =
-            (PsWorkBorder){.source = i, .target = i + 1, .latency_s = line->times_s[HOP]};
+            (PsWorkBorder){.source = i, .target = i + 1, .latency_s = line[HOP].number};
     }
     if (!ps_workload_finish(workload, error)) {
         return NULL;
@@ -147,12 +83,15 @@ static gboolean within_reason(const PsWorkload *workload, guint chunks, GError *
 
 PsSynthetic *ps_synthetic_parse(const char *text, PsReplaySettings *settings, GError **error)
 {
-    Line line = {0};
+    PsFieldValue line[N_FIELDS] = {0};
     GError *cause = NULL;
     PsWorkload *workload = NULL;
-    if (parse_line(&line, text, &cause) && apply_chunks(&line, settings, &cause)) {
-        workload = make_workload(&line, &cause);
+    if (ps_fields_parse(text, fields, N_FIELDS, line, &cause) &&
+        apply_chunks(line, settings, &cause)) {
+        workload = make_workload(line, &cause);
     }
+    double work_s = line[FORWARD].number + line[BACKWARD].number + line[WEIGHT].number;
+    ps_fields_clear(line, N_FIELDS);
     if (workload != NULL && !within_reason(workload, settings->chunks, &cause)) {
         g_clear_pointer(&workload, ps_workload_free);
     }
@@ -164,7 +103,7 @@ PsSynthetic *ps_synthetic_parse(const char *text, PsReplaySettings *settings, GE
     PsSynthetic *synthetic = g_new0(PsSynthetic, 1);
     synthetic->text = g_strdup(text);
     synthetic->workload = workload;
-    synthetic->work_s = line.times_s[FORWARD] + line.times_s[BACKWARD] + line.times_s[WEIGHT];
+    synthetic->work_s = work_s;
     return synthetic;
 }
 

@@ -653,11 +653,12 @@ START_TEST(wrong_lines)
     static const struct {
         const char *schedule, *text, *message;
     } wrong[] = {
-        {"1f1b", "", "--synthetic: stages is missing"},
-        {"1f1b", "stages=8 microbatches=4 forward=1ms", "--synthetic: backward is missing"},
+        {"1f1b", "", "--synthetic: stages is missing (expected a field such as stages=8)"},
+        {"1f1b", "stages=8 microbatches=4 forward=1ms",
+         "--synthetic: backward is missing (expected a field such as backward=18ms)"},
         {"1f1b", "stages", "--synthetic: \"stages\" has no value (expected NAME=VALUE)"},
         {"1f1b", "stage=8", "--synthetic: unknown field \"stage\" (did you mean stages?)"},
-        {"1f1b", "stages=2 stages=2", "--synthetic: stages is given twice"},
+        {"1f1b", "stages=2 stages=2", "--synthetic: stages is given twice (expected once)"},
         {"1f1b", "stages=0",
          "--synthetic: stages: \"0\": out of range (expected a whole number from 1 to 100000)"},
         {"1f1b", "forward=1",
