@@ -53,40 +53,70 @@ static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
     return shape != PS_NO_SHAPE;
 }
 
-/* The nested layout of the same load, if there is one. */
-static PsLayout *prefer_nested(const PsPlanning *planning, PsLayout *layout)
+/* ---- the best, nested if need be ---------------------------------------------------------------
+ */
+
+/* Whether there is a nested layout within a load: asked on another thread. */
+typedef struct {
+    const PsPlanning *planning;
+    PsStageSolver *solver; /* its own */
+    PsThreshold load;
+    gboolean any;
+} NestedQuestion;
+
+static gpointer ask_for_nested(gpointer data)
 {
-    if (is_nested(planning, layout)) {
-        return layout; /* the best of all by the same order */
+    NestedQuestion *question = data;
+    const PsPlanning *planning = question->planning;
+    g_autoptr(PsSearch) search =
+        ps_search_new(planning->costs, planning->downsets, question->solver, PS_DEGREES_NESTED);
+    g_autoptr(PsLayout) layout = ps_search_within(search, NULL, question->load, FALSE);
+    question->any = layout != NULL;
+    return NULL;
+}
+
+/* The best of all layouts of this load; of those that tie in load a nested one, if there is any. To
+ * break the ties among all and to ask for nested ones takes about as long, so both are done at
+ * once.
+ */
+static PsLayout *best_of_load(const PsPlanning *planning, PsSearch *search, PsThreshold load)
+{
+    NestedQuestion question = {planning, ps_stage_solver_copy(planning->solver), load, FALSE};
+    GThread *thread = g_thread_new("nested", ask_for_nested, &question);
+    PsLayout *best = ps_search_within(search, NULL, load, TRUE);
+    g_thread_join(thread);
+    ps_stage_solver_free(question.solver);
+    if (is_nested(planning, best) || !question.any) {
+        return best; /* a nested one is the best of the nested by the same order */
     }
-    g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
-    PsThreshold load = ps_layout_load(layout);
-    g_autoptr(PsLayout) any =
-        ps_search_within(search, NULL, load, FALSE); /* mostly quick to fail */
-    PsLayout *nested = any != NULL ? ps_search_within(search, NULL, load, TRUE) : NULL;
-    if (nested == NULL) {
-        return layout;
-    }
-    ps_layout_free(layout);
-    return nested;
+    ps_layout_free(best);
+    g_autoptr(PsSearch) nested = search_for(planning, PS_DEGREES_NESTED);
+    return ps_search_within(nested, NULL, load, TRUE);
+}
+
+static void explain(const PsPlanning *planning, GError **error)
+{
+    g_autofree char *why =
+        ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
+    ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
+             planning->exact ? ""
+                             : "; all this along one order of the layers, since the graph has too "
+                               "many downsets to search them all");
 }
 
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
 {
     g_autoptr(PsSearch) search = search_for(planning, planning->options.degrees);
-    PsLayout *layout = ps_search_best(search, NULL, NULL);
-    if (layout == NULL) {
-        g_autofree char *why =
-            ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
-        ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
-                 planning->exact ? ""
-                                 : "; all this along one order of the layers, since the graph "
-                                   "has too many downsets to search them all");
-        return NULL;
-    }
     gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
                         planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
-    return optimist ? prefer_nested(planning, layout) : layout;
+    g_autoptr(PsLayout) least = ps_search_least(search, NULL, NULL);
+    if (least == NULL) {
+        explain(planning, error);
+        return NULL;
+    }
+    PsThreshold load = ps_layout_load(least);
+    return optimist ? best_of_load(planning, search, load)
+                    : ps_search_within(search, NULL, load, TRUE);
 }
 
 PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)

@@ -669,13 +669,13 @@ static PsLayout *first_layout(PsSearch *search, const PsSubspace *subspace, gint
 
 /* Bisection until the gap is small, then alternately "anything strictly better?", which either ends
  * the search with the proof or brings a better layout, and a halving of what gap is left. */
-PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
+PsLayout *ps_search_least(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
 {
     gint64 infeasible = lower_bound(search) - 1;
     if (floor != NULL) {
         g_autoptr(PsLayout) at_floor = ps_search_within(search, subspace, *floor, FALSE);
         if (at_floor != NULL) {
-            return ps_search_within(search, subspace, *floor, TRUE);
+            return g_steal_pointer(&at_floor);
         }
         infeasible = MAX(infeasible, floor->numerator / floor->denominator);
     }
@@ -706,5 +706,11 @@ PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsT
         }
         halve = !halve;
     }
-    return ps_search_within(search, subspace, load, TRUE);
+    return g_steal_pointer(&best);
+}
+
+PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
+{
+    g_autoptr(PsLayout) any = ps_search_least(search, subspace, floor);
+    return any != NULL ? ps_search_within(search, subspace, ps_layout_load(any), TRUE) : NULL;
 }

@@ -73,3 +73,6 @@ PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThres
  * or NULL where nothing fits. Proven: no layout there has a smaller largest load, in the costs'
  * quanta. `floor` (may be NULL) is a load that the caller knows none to be below. */
 PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor);
+
+/* The same, but any layout of that load, with ties as they come. */
+PsLayout *ps_search_least(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor);

@@ -72,6 +72,17 @@ PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downs
     return solver;
 }
 
+PsStageSolver *ps_stage_solver_copy(const PsStageSolver *solver)
+{
+    PsStageSolver *copy =
+        ps_stage_solver_new(solver->costs, solver->downsets, solver->memory, solver->fit_only);
+    g_free(copy->memos);
+    copy->memos = g_memdup2(solver->memos, ((gsize)solver->mask + 1) * sizeof(Memo));
+    copy->mask = solver->mask;
+    copy->n_memos = solver->n_memos;
+    return copy;
+}
+
 void ps_stage_solver_free(PsStageSolver *solver)
 {
     if (solver == NULL) {

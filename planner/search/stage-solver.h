@@ -19,6 +19,8 @@ typedef struct PsStageSolver PsStageSolver;
 /* With fit_only the times of the TMPCs count as 0: the question is only whether the stage fits. */
 PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downsets, gint64 memory,
                                    gboolean fit_only);
+/* One more that knows what this one knows, for another thread. */
+PsStageSolver *ps_stage_solver_copy(const PsStageSolver *solver);
 void ps_stage_solver_free(PsStageSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsStageSolver, ps_stage_solver_free)
 
