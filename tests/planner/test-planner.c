@@ -205,5 +205,29 @@ START_TEST(reaches_the_published_optima)
 }
 END_TEST
 
-PS_TEST_MAIN("planner", agrees_with_exhaustive_search, names_the_least_memory_that_would_do,
-             bounds_the_distance_where_branches_explode, reaches_the_published_optima)
+/* With its times read as what they are, milliseconds, communication costs a thousand times as much
+ * beside compute, and another plan is best: d = 2, 3, 3 in place of 1, 1, 1, 1, 1, 1, 2. */
+START_TEST(the_unit_of_time_changes_plans)
+{
+    const char *path = ps_test_data("profiles/resnet50-v100.json");
+    if (path == NULL) {
+        return;
+    }
+    static const guint degrees[] = {2, 3, 3};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsProfile) profile = ps_profile_load(path, "ms", &error);
+    ps_assert_no_error(error);
+    const PsSetting setting = {8, 8 * 0x1p30, 25 * 0x1p30, 7680};
+    g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
+    ps_assert_no_error(error);
+    ck_assert(plan->optimal);
+    ck_assert_uint_eq(plan->n_stages, G_N_ELEMENTS(degrees));
+    for (guint i = 0; i < plan->n_stages; i++) {
+        ck_assert_uint_eq(plan->stages[i].data_parallel, degrees[i]);
+    }
+}
+END_TEST
+
+PS_TEST_MAIN("planner", the_unit_of_time_changes_plans, agrees_with_exhaustive_search,
+             names_the_least_memory_that_would_do, bounds_the_distance_where_branches_explode,
+             reaches_the_published_optima)
