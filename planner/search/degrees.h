@@ -23,3 +23,6 @@ guint ps_degrees_n_shapes(PsDegrees degrees, guint n_divisors);
 /* The shape after one more stage whose d is divisors[next], or PS_NO_SHAPE where the class forbids
  * it. */
 guint ps_degrees_next(PsDegrees degrees, guint shape, const guint *divisors, guint next);
+
+/* Whether every sequence of degrees that may follow shape `narrow` may also follow shape `wide`. */
+gboolean ps_degrees_covers(PsDegrees degrees, guint wide, guint narrow, const guint *divisors);

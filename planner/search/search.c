@@ -36,8 +36,10 @@ struct PsSearch {
     guint n_shapes;
     Transition *transitions; /* those of shape i are [first_transition[i] ..], smallest d first */
     guint *first_transition; /* [n_shapes + 1] */
-    GArray **fronts;         /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
-    Wide *remaining_work;    /* [n_downsets]: least device-time of the layers outside */
+    guint *wider;         /* other shapes that cover shape i (degrees.h) are [first_wider[i] ..] */
+    guint *first_wider;   /* [n_shapes + 1] */
+    GArray **fronts;      /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
+    Wide *remaining_work; /* [n_downsets]: least device-time of the layers outside */
     guint devices;
     gboolean has_levels; /* more than one */
     const PsSubspace *subspace;
@@ -119,6 +121,23 @@ gint64 ps_least_load(const PsCosts *costs)
     return (gint64)(work / costs->setting.devices);
 }
 
+static void list_wider(PsSearch *search)
+{
+    GArray *wider = g_array_new(FALSE, FALSE, sizeof(guint));
+    search->first_wider = g_new(guint, search->n_shapes + 1);
+    for (guint shape = 0; shape < search->n_shapes; shape++) {
+        search->first_wider[shape] = wider->len;
+        for (guint other = 1; shape > 0 && other < search->n_shapes; other++) {
+            if (other != shape &&
+                ps_degrees_covers(search->degrees, other, shape, search->costs->divisors)) {
+                g_array_append_val(wider, other);
+            }
+        }
+    }
+    search->first_wider[search->n_shapes] = wider->len;
+    search->wider = (guint *)(gpointer)g_array_free(wider, FALSE);
+}
+
 PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
                         PsDegrees degrees)
 {
@@ -136,6 +155,7 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
         degrees == PS_DEGREES_ANY && costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
     search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
     list_transitions(search);
+    list_wider(search);
     gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
     search->fronts = g_new(GArray *, n_fronts);
     for (gsize i = 0; i < n_fronts; i++) {
@@ -175,6 +195,8 @@ void ps_search_free(PsSearch *search)
     g_free(search->fronts);
     g_free(search->transitions);
     g_free(search->first_transition);
+    g_free(search->wider);
+    g_free(search->first_wider);
     g_free(search->remaining_work);
     g_free(search->caps);
     g_free(search->most_devices);
@@ -281,6 +303,22 @@ static gboolean hopeless(const PsSearch *search, const GArray *front, const Entr
     return FALSE;
 }
 
+/* The same of the fronts of all shapes that cover the entry's; those tell no ties apart. */
+static gboolean hopeless_in_shape(const PsSearch *search, guint downset, guint shape,
+                                  const Entry *entry)
+{
+    if (hopeless(search, front_at(search, downset, shape), entry)) {
+        return TRUE;
+    }
+    guint end = search->break_ties ? search->first_wider[shape] : search->first_wider[shape + 1];
+    for (guint i = search->first_wider[shape]; i < end; i++) {
+        if (hopeless(search, front_at(search, downset, search->wider[i]), entry)) {
+            return TRUE;
+        }
+    }
+    return FALSE;
+}
+
 /* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
 static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
 {
@@ -342,6 +380,7 @@ typedef struct {
     Stage *stage;
     const Rest *rest;
     GArray *front;
+    guint shape; /* of the front */
     gint64 cap;
     Entry entry; /* its first members, until it is added */
 } Put;
@@ -408,7 +447,8 @@ static gboolean put_at(const PsSearch *search, Put *put, const PsSpot *spot)
     if (search->has_levels) {
         put->entry.spot.enters = (guint8)((1u << search->costs->levels.n) - (1u << spot->level));
     }
-    return hopeless(search, put->front, &put->entry) || add_within(search, put);
+    return hopeless_in_shape(search, put->stage->run.upper, put->shape, &put->entry) ||
+           add_within(search, put);
 }
 
 static gboolean put_at_all(const PsSearch *search, Put *put, guint d, guint devices)
@@ -455,6 +495,7 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
         put.stage = stage;
         put.rest = rest;
         put.front = front_at(search, run->upper, next->shape);
+        put.shape = next->shape;
         put.cap = search->caps[next->divisor];
         put.entry.sum_data_parallel = sum;
         put.entry.window = window;
