@@ -28,6 +28,7 @@ typedef struct {
      * whether the chunk has any, since ops that take no time leave no row. */
     gint64 *ends[2];
     gboolean *any[2];
+    gboolean *in_pieces; /* [n_stages]: passes may be cut by collectives of layers */
     Group
         *groups; /* [n_stages][PS_N_OPS][n_stages + 1]: by stage, kind, and stage of the peer + 1 */
 } Reader;
@@ -39,7 +40,8 @@ static void fail(const Reader *reader, const char *file, guint row, GError **err
 static void fail(const Reader *reader, const char *file, guint row, GError **error,
                  const char *format, ...)
 {
-    g_autofree char *path = g_build_filename(reader->run->folder, file, NULL);
+    const char *folder = reader->run->folder; /* NULL of a run that was not written */
+    g_autofree char *path = folder != NULL ? g_build_filename(folder, file, NULL) : g_strdup(file);
     va_list arguments;
     va_start(arguments, format);
     g_autofree char *message = g_strdup_vprintf(format, arguments);
@@ -107,10 +109,11 @@ static gboolean groups_are_whole(const Reader *reader, GError **error)
         const Group *group = &reader->groups[i];
         gint64 each = group->n_ops / n;
         gboolean whole = group->n_ops == each * n && group->sum == each * (n * (n - 1) / 2);
-        if (group->n_ops == group->n_of_batches || whole) {
+        guint stage = i / (n_stages + 1) / PS_N_OPS, kind = i / (n_stages + 1) % PS_N_OPS;
+        /* Some schedules run the weight gradient apart for some microbatches only. */
+        if (group->n_ops == group->n_of_batches || whole || kind == PS_OP_WEIGHT) {
             continue;
         }
-        guint stage = i / (n_stages + 1) / PS_N_OPS, kind = i / (n_stages + 1) % PS_N_OPS;
         fail(reader, "trace.csv", group->last_row, error,
              "the last %s of stage %u with this peer: not every microbatch has the same number of "
              "them",
@@ -139,7 +142,9 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
     guint chunk = chunk_of(reader, op);
     gsize at = chunk * (gsize)reader->n_microbatches + (gsize)op->microbatch;
     gint64 *end = &reader->ends[op->kind == PS_OP_FORWARD ? FORWARD : BACKWARD][at];
-    if (*end >= 0) {
+    /* Collectives of layers cut a pass into pieces, one after another. */
+    gboolean next_piece = reader->in_pieces[op->stage] && op->start_ps >= *end;
+    if (*end >= 0 && !next_piece) {
         fail(reader, "trace.csv", row, error,
              "a second %s of microbatch %" G_GINT64_FORMAT " on stage %u", ps_op_names[op->kind],
              op->microbatch, op->stage);
@@ -164,6 +169,7 @@ static void note_kinds(Reader *reader)
         const PsTraceOp *op = &g_array_index(reader->run->ops, PsTraceOp, i);
         reader->any[FORWARD][chunk_of(reader, op)] |= op->kind == PS_OP_FORWARD;
         reader->any[BACKWARD][chunk_of(reader, op)] |= op->kind == PS_OP_BACKWARD;
+        reader->in_pieces[op->stage] |= op->kind == PS_OP_TENSOR;
     }
 }
 
@@ -343,6 +349,7 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *cause_ps = g_new0(gint64, summary->n_stages * PS_N_CAUSES);
     g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
+    g_autofree gboolean *in_pieces = g_new0(gboolean, summary->n_stages);
     g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
     memset(ends, -1, 2 * n_cells * sizeof *ends);
     Reader reader = {.run = run,
@@ -353,6 +360,7 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .cause_ps = cause_ps,
                      .n_microbatches = summary->microbatches_simulated,
                      .n_chunks = n_chunks,
+                     .in_pieces = in_pieces,
                      .ends = {ends, ends + n_cells},
                      .any = {any, any + summary->n_stages * n_chunks}};
     g_autofree Group *groups =

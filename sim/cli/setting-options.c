@@ -152,6 +152,12 @@ static gboolean apply_bandwidth(const char *text, PsSetting *setting, GError **e
                  setting->devices, levels->level[levels->n - 1].size);
         return FALSE;
     }
+    if (!(levels->level[levels->n - 1].bandwidth_bytes_per_s > 0)) {
+        ps_error(error, PS_ERROR_INPUT,
+                 "--topology: some device has no link out (expected one for each, or "
+                 "--bandwidth)");
+        return FALSE;
+    }
     ps_setting_use_devices(setting, setting->devices);
     return TRUE;
 }

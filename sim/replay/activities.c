@@ -120,6 +120,7 @@ static void stream_released(gpointer owner, PsActivity number, guint stream, gin
     if (end_ps == start_ps || is_dead(replay, activity)) {
         return;
     }
+    replay->last_end_ps = end_ps;
     guint lane = stream / PS_N_STREAMS;
     PsStreamKind stream_kind = stream % PS_N_STREAMS;
     PsOpKind kind = activity->class->kind(replay, activity, lane, stream_kind);

@@ -193,6 +193,17 @@ static void task_finished(PsReplay *replay, const PsReplayActivity *activity)
 
 static const PsActivityClass task_class = {task_kind, task_row, NULL, task_finished};
 
+/* How long the task takes this lane now, on a flat network. */
+static gint64 draw_duration(PsReplay *replay, guint number, const PsTask *task)
+{
+    const PsLane *lane = &replay->lanes[number];
+    if (ps_task_computes(task)) {
+        return ps_draws_duration_ps(replay->draws, number, lane->slowness, task->duration_ps);
+    }
+    return task->collective == PS_FLAT ? ps_lane_transfer_ps(lane, task->duration_ps)
+                                       : task->duration_ps;
+}
+
 static void occupy(PsReplay *replay, guint number, const PsTask *task, PsStreamKind stream)
 {
     const PsLane *lane = &replay->lanes[number];
@@ -205,11 +216,9 @@ static void occupy(PsReplay *replay, guint number, const PsTask *task, PsStreamK
         .joint = PS_NO_JOINT,
         .fabric_number = task->collective != PS_FLAT ? task->collective + lane->replica : PS_FLAT,
     };
-    gint64 duration_ps = task->duration_ps;
-    if (ps_task_computes(task)) {
-        duration_ps = ps_draws_duration_ps(replay->draws, number, lane->slowness, duration_ps);
-    } else if (task->collective == PS_FLAT) {
-        duration_ps = ps_lane_transfer_ps(lane, duration_ps);
+    gint64 duration_ps = draw_duration(replay, number, task);
+    if (task->gradients) {
+        ps_update_gradients_start(replay, number, task->chunk, duration_ps);
     }
     PsActivity activity = ps_activity_open(replay, 1, &content);
     ps_activity_claim(replay, activity, number, stream, duration_ps);
@@ -226,6 +235,7 @@ static void finish_step(PsReplay *replay, guint number)
         }
     }
     lane->state = PS_LANE_IDLE;
+    lane->n_done += lane->step.kind == PS_STEP_BACKWARD || lane->step.kind == PS_STEP_WEIGHT;
     if (lane->posting != NULL && program->n_sends > 0) {
         ps_posting_add_output(lane->posting, &lane->step);
         ps_transfer_advance(replay, number);
@@ -270,9 +280,6 @@ static void run_tasks(PsReplay *replay, guint number)
         if (task->takes_workspace && !ps_account_workspace(replay->account, number, 1,
                                                            ps_simulator_now(replay->simulator))) {
             ps_replay_note_overflow(replay);
-        }
-        if (task->gradients) {
-            ps_update_gradients_start(replay, number, task);
         }
         if (task->duration_ps > 0 || is_step[task->kind] || task->collective != PS_FLAT) {
             occupy(replay, number, task, PS_STREAM_COMPUTE);

@@ -111,7 +111,7 @@ static void link_places(PsProgram *program, const PsWorkload *workload,
 #define MOST_MESSAGES 1000000
 
 /* Prepares what replica a of the sender sends to replica b of the receiver: with t and u ranks,
- * max(t, u) pairs, as even as can be, each with the larger of its ends' shares. */
+ * max(t, u) pairs, as even as can be, by which every rank of the receiver gets its bytes. */
 static gboolean prepare_message(const PsParts *parts, PsLink *link, guint a, guint b, guint *number,
                                 GError **error)
 {
@@ -127,7 +127,7 @@ static gboolean prepare_message(const PsParts *parts, PsLink *link, guint a, gui
         .sources = sources,
         .destinations = destinations,
         .n = n,
-        .bytes = MAX(link->send_bytes * t, link->receive_bytes * u) / n,
+        .bytes = MAX(link->send_bytes * MIN(t, u), link->receive_bytes * u) / n,
         .overhead_s = parts->settings->hop_overhead_s,
     };
     return ps_fabric_add_message(parts->fabric, &message, number, error);

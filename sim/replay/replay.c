@@ -167,7 +167,9 @@ static gboolean init_program(PsReplay *replay, GError **error)
 static void sample_prepared(gpointer owner, const PsPreparation *preparation)
 {
     const PsReplay *replay = owner;
-    if (replay->sink != NULL && replay->sink->load != NULL) {
+    gint64 end = replay->result->microbatches_simulated; /* 0 as long as nobody knows */
+    gboolean wanted = end == 0 || preparation->sample < end;
+    if (wanted && replay->sink != NULL && replay->sink->load != NULL) {
         const PsTraceLoad load = {preparation->server, preparation->sample, preparation->start_ps,
                                   preparation->end_ps};
         replay->sink->load(&load, replay->sink->user_data);
@@ -266,21 +268,28 @@ static void replay_clear(PsReplay *replay)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplay, replay_clear)
 
-/* Microbatches that all lanes of the first stage are through with, the last ones in part. */
+/* Microbatches that every stage is through with. */
 static gint64 count_done(const PsReplay *replay)
 {
-    const PsWorkStage *work = &replay->workload->stages[0];
-    gint64 n_steps = 0;
-    for (guint i = 0; i < work->data_parallel; i++) {
-        n_steps += replay->lanes[work->first_lane + i].n_taken;
+    gint64 least = G_MAXINT64;
+    for (guint i = 0; i < replay->workload->n_stages; i++) {
+        const PsWorkStage *work = &replay->workload->stages[i];
+        gint64 n_done = 0;
+        for (guint k = 0; k < work->data_parallel; k++) {
+            n_done += replay->lanes[work->first_lane + k].n_done;
+        }
+        least = MIN(least, n_done);
     }
-    return n_steps / ((replay->in_parts ? 3 : 2) * replay->settings->chunks);
+    return least / replay->settings->chunks;
 }
 
 static void finish_result(PsReplay *replay)
 {
     PsReplayResult *result = replay->result;
-    result->makespan_ps = ps_simulator_now(replay->simulator);
+    /* Without what the loader prepares in vain at the end. */
+    result->makespan_ps = replay->loader != NULL && !result->partial
+                              ? replay->last_end_ps
+                              : ps_simulator_now(replay->simulator);
     if (result->partial) {
         result->microbatches_simulated = count_done(replay);
     }
@@ -339,6 +348,17 @@ static gboolean check_schedule(const PsWorkload *workload, const PsReplaySetting
     return TRUE;
 }
 
+/* No more is fed from the moment at which the first lane stops: those that need not wait for it
+ * would go on for ever. */
+static gint64 first_stop(const PsReplay *replay)
+{
+    gint64 stop_ps = G_MAXINT64;
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        stop_ps = MIN(stop_ps, replay->lanes[i].stop_ps);
+    }
+    return stop_ps;
+}
+
 #define EVENTS_AT_A_TIME 65536
 
 /* Until nothing happens any more, or somebody interrupts. */
@@ -366,13 +386,17 @@ PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings
         !replay_init(&replay, workload, settings, sink, error)) {
         return NULL;
     }
-    if (replay.loader != NULL) {
-        ps_loader_start(replay.loader);
-    }
     if (settings->start == PS_START_COLD) {
         ps_feed_set_end(&replay, workload->microbatches);
     } else {
         ps_feed_start(&replay);
+    }
+    if (replay.loader != NULL) {
+        ps_loader_start(replay.loader);
+    }
+    if (replay.stops && settings->start == PS_START_STEADY) {
+        ps_simulator_schedule(replay.simulator, first_stop(&replay), PS_PRIORITY_CLOSE,
+                              replay.close_handler, 0);
     }
     run_events(&replay);
     if (replay.overran || (replay.loader != NULL && ps_loader_overran(replay.loader))) {

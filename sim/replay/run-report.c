@@ -61,15 +61,18 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, summary->tps_s);
     g_autofree char *estimate = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
-    ps_output_printf(output, "\nTPS %s per microbatch replayed, %s estimated (%+.2f%%)\n", tps,
-                     estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
+    if (!summary->partial) { /* whose time says nothing */
+        ps_output_printf(output, "\nTPS %s per microbatch replayed, %s estimated (%+.2f%%)\n", tps,
+                         estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
+    }
     double batches = (double)summary->microbatches_simulated / summary->setting.microbatches;
     const char *start = g_hash_table_lookup(summary->settings, "start");
     if (summary->partial) {
         g_autofree char *end =
             ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
-        ps_output_printf(output, "Partial: ended after %s and %" G_GINT64_FORMAT " microbatches\n",
-                         end, summary->microbatches_simulated);
+        ps_output_printf(output,
+                         "\nPartial: ended after %s and %" G_GINT64_FORMAT " microbatches\n", end,
+                         summary->microbatches_simulated);
     } else if (summary->steady) {
         ps_output_printf(output,
                          "Steady: repeats exactly every %" G_GINT64_FORMAT " microbatches, proven "

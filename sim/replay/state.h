@@ -36,6 +36,7 @@ typedef struct {
     PsPosting *posting; /* of sends and receives in order; NULL where they have none */
     gint64 n_awaited;   /* steps whose receives were posted, where they are when awaited */
     gint64 n_taken;     /* steps begun */
+    gint64 n_done;      /* steps that completed a microbatch's gradients on a chunk */
     gint64 n_reduced;   /* batches whose gradients are reduced */
     gint64 n_applied;   /* and by which its optimizer has changed the weights */
     gint64 n_updated;   /* batches whose weights it has got */
@@ -115,11 +116,12 @@ struct PsReplay {
     guint wake_handler;
     gboolean defers; /* starts of lanes, since what a lane starts first depends on what has ended */
     gboolean closing;
-    gboolean stops;    /* some lane stops */
-    gboolean settling; /* at this instant some lane has taken more memory than there is */
-    gboolean overran;  /* the clock came near its end: nothing was started any more */
-    gint64 block;      /* microbatches */
-    guint joint_rows;  /* per stage: see ps_joint_row */
+    gboolean stops;     /* some lane stops */
+    gboolean settling;  /* at this instant some lane has taken more memory than there is */
+    gboolean overran;   /* the clock came near its end: nothing was started any more */
+    gint64 block;       /* microbatches */
+    gint64 last_end_ps; /* of an op */
+    guint joint_rows;   /* per stage: see ps_joint_row */
     PsReplayResult *result;
 };
 
@@ -228,8 +230,9 @@ void ps_transfer_arrive(gpointer replay, guint64 transfer_number);
 gboolean ps_update_gather(PsReplay *replay, guint lane, const PsStep *step);
 /* The lane has begun a step: joins in that for the next one already, where streams are apart. */
 void ps_update_gather_ahead(PsReplay *replay, guint lane);
-/* The lane's task, which completes gradients, starts: buckets become ready on the way. */
-void ps_update_gradients_start(PsReplay *replay, guint lane, const PsTask *task);
+/* The lane's task, which completes gradients of a chunk, starts: buckets become ready on the way.
+ */
+void ps_update_gradients_start(PsReplay *replay, guint lane, guint chunk, gint64 duration_ps);
 /* The lane's step comes to where the bucket is ready, if this is the last one of its batch. */
 void ps_update_bucket_done(PsReplay *replay, guint lane, guint bucket);
 /* Event: a bucket of a lane is ready. */

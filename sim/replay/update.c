@@ -127,7 +127,7 @@ static gint64 batch_of(const PsLane *lane)
 
 #define BUCKET_BITS 24
 
-void ps_update_gradients_start(PsReplay *replay, guint number, const PsTask *task)
+void ps_update_gradients_start(PsReplay *replay, guint number, guint chunk, gint64 duration_ps)
 {
     const PsLane *lane = &replay->lanes[number];
     const PsStageProgram *program = ps_lane_program(replay, lane);
@@ -136,8 +136,8 @@ void ps_update_gradients_start(PsReplay *replay, guint number, const PsTask *tas
     }
     for (guint i = 0; i < program->n_buckets; i++) {
         const PsJoint *bucket = &program->joints[i];
-        if (bucket->chunk == task->chunk && bucket->ready < 1) {
-            gint64 wait_ps = (gint64)(bucket->ready * (double)task->duration_ps);
+        if (bucket->chunk == chunk && bucket->ready < 1) {
+            gint64 wait_ps = (gint64)(bucket->ready * (double)duration_ps);
             ps_simulator_schedule(replay->simulator, ps_simulator_now(replay->simulator) + wait_ps,
                                   PS_PRIORITY_END, replay->bucket_handler,
                                   (guint64)number << BUCKET_BITS | i);

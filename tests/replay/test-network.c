@@ -662,6 +662,41 @@ START_TEST(the_loader_sets_the_pace)
 }
 END_TEST
 
+/* Every replica joins in every bucket of every batch, however long its computations take. */
+START_TEST(buckets_bear_jitter)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("buckets_bear_jitter"));
+    for (guint trial = 0; trial < 40; trial++) {
+        OneStage stage = random_stage(rand);
+        g_autoptr(PsWorkload) workload = workload_of(&stage);
+        g_autofree char *seed = g_strdup_printf("%u", trial);
+        PsReplayChoices choices = {.start = "cold", .bucket = "1B"};
+        choices.disturbances[PS_DISTURBANCE_JITTER] = "lognormal 30%";
+        choices.disturbances[PS_DISTURBANCE_SEED] = seed;
+        g_auto(PsRecording) run = record_over(workload, choices, NULL);
+        guint n_resyncs = 0;
+        for (guint i = 0; i < run.ops->len; i++) {
+            n_resyncs += g_array_index(run.ops, PsTraceOp, i).kind == PS_OP_RESYNC;
+        }
+        ck_assert_uint_eq(n_resyncs, REPLICAS * stage.n_layers);
+    }
+}
+END_TEST
+
+/* A stop in a run whose replicas do not wait for each other ends it all the same. */
+START_TEST(a_stop_ends_what_it_does_not_hold_up)
+{
+    g_autoptr(PsWorkload) workload = ps_chain_new(2, 8, 1, 2);
+    workload->stages[0].data_parallel = workload->stages[1].data_parallel = 2;
+    ck_assert(ps_workload_finish(workload, NULL));
+    PsReplayChoices choices = {.assume = "piper"};
+    choices.disturbances[PS_DISTURBANCE_STOP] = "rank=0 at=50s";
+    g_auto(PsRecording) run = record_over(workload, choices, NULL);
+    ck_assert(run.result->partial);
+    ck_assert_int_lt(run.result->makespan_ps, ps_seconds_to_ps(100));
+}
+END_TEST
+
 /* Same seed, same rows; another seed, other rows. The mean of many computations is the plan's. */
 START_TEST(jitter_is_seeded)
 {
@@ -685,4 +720,5 @@ PS_TEST_MAIN("network", links_that_act_as_one, unshared_is_flat, shared_adapters
              one_after_another_or_at_once, head_of_the_line, waiting_for_less_is_never_slower,
              after_the_last_backward, buckets_overlap_the_last_backward, sharded_steps,
              kinds_are_known, collectives_of_layers, slow_devices, a_device_stops,
-             the_loader_sets_the_pace, jitter_is_seeded)
+             the_loader_sets_the_pace, buckets_bear_jitter, a_stop_ends_what_it_does_not_hold_up,
+             jitter_is_seeded)
