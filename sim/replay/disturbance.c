@@ -396,6 +396,33 @@ gboolean ps_disturbance_check(const PsDisturbance *disturbance, guint n_devices,
     return TRUE;
 }
 
+static gboolean is_used(const Entry *entry, const guint *devices, guint n)
+{
+    gboolean used = entry->link != NULL;
+    for (guint i = 0; !used && i < n; i++) {
+        used = devices[i] == entry->rank;
+    }
+    return used;
+}
+
+gboolean ps_disturbance_check_used(const PsDisturbance *disturbance, const guint *devices, guint n,
+                                   GError **error)
+{
+    for (guint kind = 0; disturbance != NULL && kind < PS_N_DISTURBANCES; kind++) {
+        const GArray *list = disturbance->lists[kind];
+        for (guint i = 0; i < list->len; i++) {
+            const Entry *entry = &g_array_index(list, Entry, i);
+            if (!is_used(entry, devices, n)) {
+                ps_error(error, PS_ERROR_USAGE,
+                         "--%s: rank %u: no stage is on this device (expected one that is in use)",
+                         ps_disturbance_names[kind], entry->rank);
+                return FALSE;
+            }
+        }
+    }
+    return TRUE;
+}
+
 /* ---- the draws of a run ----------------------------------------------------------------------
  */
 

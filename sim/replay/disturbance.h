@@ -44,6 +44,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsDisturbance, ps_disturbance_free)
 gboolean ps_disturbance_check(const PsDisturbance *disturbance, guint n_devices,
                               const PsNetwork *network, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Refuses (USAGE) ranks that are not among the devices in use, on which they would do nothing. */
+gboolean ps_disturbance_check_used(const PsDisturbance *disturbance, const guint *devices, guint n,
+                                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* Whether the run draws random numbers. */
 gboolean ps_disturbance_is_random(const PsDisturbance *disturbance);
 

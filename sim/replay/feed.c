@@ -40,6 +40,20 @@ void ps_feed_end_window(PsReplay *replay, gint64 microbatches)
     meter_running(replay, -1);
 }
 
+gint64 ps_feed_count_done(const PsReplay *replay)
+{
+    gint64 least = G_MAXINT64;
+    for (guint i = 0; i < replay->workload->n_stages; i++) {
+        const PsWorkStage *work = &replay->workload->stages[i];
+        gint64 n_done = 0;
+        for (guint k = 0; k < work->data_parallel; k++) {
+            n_done += replay->lanes[work->first_lane + k].n_done;
+        }
+        least = MIN(least, n_done);
+    }
+    return least / replay->settings->chunks;
+}
+
 void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches)
 {
     replay->result->window_start_ps = 0;
@@ -82,12 +96,30 @@ guint ps_loader_row(const PsReplay *replay)
     return ps_joint_row(replay, replay->workload->n_stages, 0);
 }
 
+/* Where no period is found the run ends after so many blocks, or op starts, but not before the
+ * checkpoint has moved twice. */
+#define MAX_BLOCKS 8192
+#define MIN_BLOCKS 8
+/* With jitter there is none: the window is the second half of so many. */
+#define RANDOM_BLOCKS 64
+#define MAX_STARTS 4000000
+#define MAX_STARTS_ON_NETWORK 400000
+
 void ps_feed_record(PsReplay *replay, guint row, gint64 index)
 {
     if (replay->steady == NULL || replay->closing) {
         return;
     }
     gint64 now_ps = ps_simulator_now(replay->simulator);
+    if (replay->n_recorded++ == replay->most_recorded) {
+        /* Replicas that need not wait for each other drift apart where one is slow: no block would
+         * ever be complete. */
+        ps_feed_end_whole_run(replay, MAX(ps_feed_count_done(replay), 1));
+        replay->closing = TRUE;
+        ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler,
+                              0);
+        return;
+    }
     PsSteadyVerdict verdict = ps_steady_record(replay->steady, row, index, now_ps);
     if (verdict == PS_STEADY_GO_ON) {
         return;
@@ -161,15 +193,6 @@ gint64 ps_feed_block(const PsReplay *replay)
     return blocks * ((reach + unit - 1) / unit * unit);
 }
 
-/* Where no period is found the run ends after so many blocks, or op starts, but not before the
- * checkpoint has moved twice. */
-#define MAX_BLOCKS 8192
-#define MIN_BLOCKS 8
-/* With jitter there is none: the window is the second half of so many. */
-#define RANDOM_BLOCKS 64
-#define MAX_STARTS 4000000
-#define MAX_STARTS_ON_NETWORK 400000
-
 /* How often a stage does one of its collectives in a block. */
 static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
 {
@@ -189,7 +212,7 @@ static gint64 joints_per_block(const PsReplay *replay, guint stage, guint joint)
     return replay->block / replay->workload->microbatches;
 }
 
-PsSteady *ps_feed_new_steady(const PsReplay *replay)
+PsSteady *ps_feed_new_steady(PsReplay *replay)
 {
     guint n_stages = replay->workload->n_stages, n_links = replay->program->n_links;
     guint n_rows = ps_loader_row(replay) + 1;
@@ -222,6 +245,7 @@ PsSteady *ps_feed_new_steady(const PsReplay *replay)
     while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > most) {
         max_blocks /= 2;
     }
+    replay->most_recorded = 2 * max_blocks * n_starts;
     return ps_steady_new(per_block, n_rows, max_blocks);
 }
 

@@ -159,7 +159,11 @@ static gboolean init_program(PsReplay *replay, GError **error)
         return FALSE;
     }
     replay->program = ps_program_new(replay->workload, settings, replay->fabric, error);
+    const PsWorkStage *last = &replay->workload->stages[replay->workload->n_stages - 1];
+    guint n_ranks = last->first_rank + last->data_parallel * last->tensor_parallel;
     return replay->program != NULL &&
+           ps_disturbance_check_used(settings->disturbance, replay->program->devices, n_ranks,
+                                     error) &&
            (replay->fabric == NULL ||
             ps_fabric_open(replay->fabric, replay->simulator, PS_PRIORITY_END, error));
 }
@@ -268,21 +272,6 @@ static void replay_clear(PsReplay *replay)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplay, replay_clear)
 
-/* Microbatches that every stage is through with. */
-static gint64 count_done(const PsReplay *replay)
-{
-    gint64 least = G_MAXINT64;
-    for (guint i = 0; i < replay->workload->n_stages; i++) {
-        const PsWorkStage *work = &replay->workload->stages[i];
-        gint64 n_done = 0;
-        for (guint k = 0; k < work->data_parallel; k++) {
-            n_done += replay->lanes[work->first_lane + k].n_done;
-        }
-        least = MIN(least, n_done);
-    }
-    return least / replay->settings->chunks;
-}
-
 static void finish_result(PsReplay *replay)
 {
     PsReplayResult *result = replay->result;
@@ -291,7 +280,7 @@ static void finish_result(PsReplay *replay)
                               ? replay->last_end_ps
                               : ps_simulator_now(replay->simulator);
     if (result->partial) {
-        result->microbatches_simulated = count_done(replay);
+        result->microbatches_simulated = ps_feed_count_done(replay);
     }
     if (result->partial && result->window_microbatches == 0) {
         ps_feed_end_whole_run(replay, MAX(result->microbatches_simulated, 1));
@@ -372,7 +361,7 @@ static void run_events(PsReplay *replay)
             replay->result->partial = TRUE;
             return;
         }
-        gint64 now_done = count_done(replay);
+        gint64 now_done = ps_feed_count_done(replay);
         ps_progress_step(progress, (guint64)(now_done - done));
         done = now_done;
     }

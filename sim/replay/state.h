@@ -121,7 +121,8 @@ struct PsReplay {
     gboolean overran;   /* the clock came near its end: nothing was started any more */
     gint64 block;       /* microbatches */
     gint64 last_end_ps; /* of an op */
-    guint joint_rows;   /* per stage: see ps_joint_row */
+    gint64 n_recorded, most_recorded; /* starts, for the search for the steady state */
+    guint joint_rows;                 /* per stage: see ps_joint_row */
     PsReplayResult *result;
 };
 
@@ -247,7 +248,7 @@ gboolean ps_update_try_apply(PsReplay *replay, guint lane);
 
 /* Microbatches per block of the search for the steady state: see steady.h. */
 gint64 ps_feed_block(const PsReplay *replay);
-PsSteady *ps_feed_new_steady(const PsReplay *replay);
+PsSteady *ps_feed_new_steady(PsReplay *replay);
 guint ps_feed_joint_rows(const PsReplay *replay);
 /* Rows of the block vector: steps, then transfers, then collectives of stages, then samples. */
 guint ps_link_row(const PsReplay *replay, const PsLink *link);
@@ -265,6 +266,8 @@ void ps_feed_set_end(PsReplay *replay, gint64 end);
 void ps_feed_close(gpointer replay, guint64 unused);
 /* The measuring window ends now and has seen so many microbatches. */
 void ps_feed_end_window(PsReplay *replay, gint64 microbatches);
+/* Microbatches that every stage is through with. */
+gint64 ps_feed_count_done(const PsReplay *replay);
 /* The same for a window that began with the run. */
 void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches);
 
