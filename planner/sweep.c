@@ -86,6 +86,16 @@ static void write_header(PsCsvWriter *writer)
     for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
         ps_csv_text(writer, one->name);
     }
+    for (const PsReplayQuantity *one = ps_replay_quantities; one->name != NULL; one++) {
+        static const char *const units[PS_N_DIMENSIONS] = {
+            [PS_BYTES] = "bytes", [PS_BYTES_PER_S] = "bytes_per_s", [PS_SECONDS] = "s"};
+        g_autofree char *name = g_strdup_printf("%s_%s", one->name, units[one->dimension]);
+        ps_csv_text(writer, g_strdelimit(name, "-", '_'));
+    }
+    for (guint kind = 0; kind < PS_N_DISTURBANCES; kind++) {
+        ps_csv_text(writer, ps_disturbance_names[kind]);
+    }
+    ps_csv_text(writer, "loader");
     for (guint i = 0; i < G_N_ELEMENTS(after); i++) {
         ps_csv_text(writer, after[i]);
     }
@@ -149,6 +159,15 @@ static void write_settings(PsCsvWriter *writer, const PsSweep *sweep, const PsSe
     for (const PsSwitch *one = ps_switches; one->name != NULL; one++) {
         ps_csv_text(writer, ps_replay_settings_get(sweep->replay, one->name));
     }
+    for (const PsReplayQuantity *one = ps_replay_quantities; one->name != NULL; one++) {
+        ps_csv_double(writer, ps_replay_settings_quantity(sweep->replay, one));
+    }
+    const PsDisturbance *disturbance = sweep->replay->disturbance;
+    for (guint kind = 0; kind < PS_N_DISTURBANCES; kind++) {
+        ps_csv_text(writer, disturbance != NULL ? ps_disturbance_text(disturbance, kind) : NULL);
+    }
+    const PsLoaderSettings *loader = sweep->replay->loader;
+    ps_csv_text(writer, loader != NULL ? loader->text : NULL);
 }
 
 void ps_sweep_write(const PsSweep *sweep, PsOutput *output)
