@@ -10,8 +10,7 @@
 #define MAX_ID (G_GINT64_CONSTANT(1) << 53)
 #define MAX_DEGREE (1 << 24)
 
-/* ---- layers -------------------------------------------------------------------------------------
- */
+/* ---- layers --------------------------------------------------------------------------------- */
 
 static void new_stages(PsPlanFile *file, guint n)
 {
@@ -112,8 +111,7 @@ static void read_counts(PsJsonReader *reader, const PsProfile *profile, PsPlanFi
     }
 }
 
-/* ---- the rest of a layout -----------------------------------------------------------------------
- */
+/* ---- the rest of a layout ------------------------------------------------------------------- */
 
 /* One number for all stages, or a list. Caller frees. */
 static guint *read_degrees(PsJsonReader *reader, const char *key, guint n_stages)
@@ -202,8 +200,7 @@ static PsPlanFile *new_file(const char *path, const char *text, gsize length)
     return file;
 }
 
-/* ---- the file -----------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 static gboolean is_layout(PsJsonReader *reader)
 {

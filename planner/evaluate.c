@@ -34,8 +34,7 @@ static char *layers_text(const Judge *judge, guint *layers, guint n)
     return g_strdup_printf("layer%s %s", n == 1 ? "" : "s", ranges);
 }
 
-/* ---- the stages as the file says them -----------------------------------------------------------
- */
+/* ---- the stages as the file says them ------------------------------------------------------- */
 
 static int compare_layers(const void *a, const void *b)
 {
@@ -77,8 +76,7 @@ static PsPlan *place_stages(const PsPlanFile *file, const PsProfile *profile,
     return g_steal_pointer(&plan);
 }
 
-/* ---- rules --------------------------------------------------------------------------------------
- */
+/* ---- rules ---------------------------------------------------------------------------------- */
 
 #define NO_STAGE G_MAXUINT
 
@@ -234,8 +232,7 @@ static void judge_memory(const Judge *judge, const PsPlan *plan)
     }
 }
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ----------------------------------------------------------------------------- */
 
 /* Takes the choices over into the file, so that it can be resolved like a complete one. */
 static void fill_in(PsPlanFileStage *written, const PsStage *stage, const PsProfile *profile)
@@ -282,8 +279,7 @@ static gboolean complete(const Judge *judge, PsPlan *plan, PsPlanFile *file, PsR
     return TRUE;
 }
 
-/* ---- places -------------------------------------------------------------------------------------
- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 /* FALSE where the stages cannot be placed. */
 static gboolean place(const Judge *judge, PsPlan *plan, PsRecompute recompute)
@@ -324,8 +320,7 @@ static void judge_places(const Judge *judge, PsPlan *plan, const PsPlanFile *fil
     }
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static PsEvaluation *new_evaluation(void)
 {

@@ -33,8 +33,7 @@ static double least_passage_s(const PsCosts *costs)
     return sum_s;
 }
 
-/* ---- a search of its own ----------------------------------------------------------------------
- */
+/* ---- a search of its own -------------------------------------------------------------------- */
 
 #define MOST_STEPS 2e7
 #define MOST_BOXES 64

@@ -25,8 +25,7 @@ static double tps_s(const Verdict *verdict)
     return verdict->estimate != NULL ? verdict->estimate->tps_s : NAN;
 }
 
-/* ---- the best plans -----------------------------------------------------------------------------
- */
+/* ---- the best plans ------------------------------------------------------------------------- */
 
 static PsPlan *best_plan(const PsPlanRequest *request, PsDegrees degrees, GError **error)
 {
@@ -55,8 +54,7 @@ static void find_best(Verdict *verdict)
     }
 }
 
-/* ---- reports ------------------------------------------------------------------------------------
- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 static char *join_completed(const PsEvaluation *evaluation, const char *separator)
 {
@@ -205,8 +203,7 @@ static gboolean print(const Verdict *verdict, GError **error)
     return ps_output_commit(output, error);
 }
 
-/* ---- the mode -----------------------------------------------------------------------------------
- */
+/* ---- the mode ------------------------------------------------------------------------------- */
 
 static void free_draft(gpointer draft)
 {

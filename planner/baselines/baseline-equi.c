@@ -17,8 +17,7 @@ typedef struct {
     gboolean unplaced;         /* some would fit, but for the levels */
 } Search;
 
-/* ---- the layers of a stage ----------------------------------------------------------------------
- */
+/* ---- the layers of a stage ------------------------------------------------------------------ */
 
 static void take_layers(PsStage *stage, guint first, guint end)
 {
@@ -49,8 +48,7 @@ static PsPlan *cut_into(const Search *search, guint inner_stages)
     return plan;
 }
 
-/* ---- which plan is better -----------------------------------------------------------------------
- */
+/* ---- which plan is better ------------------------------------------------------------------- */
 
 static double sum_of_squares(const PsPlan *plan, const PsEstimate *estimate)
 {
@@ -105,8 +103,7 @@ static void keep_better(Search *search, PsPlan *plan)
     }
 }
 
-/* ---- degrees ------------------------------------------------------------------------------------
- */
+/* ---- degrees -------------------------------------------------------------------------------- */
 
 static gboolean runs_at(const PsCosts *costs, guint degree)
 {

@@ -30,8 +30,7 @@ extern const guint ps_n_baselines;
 PsBaselineResult ps_baseline_run(const PsBaseline *baseline, const PsProfile *profile,
                                  const PsSetting *setting, const PsPlannerOptions *options);
 
-/* ---- the ways to search -------------------------------------------------------------------------
- */
+/* ---- the ways to search --------------------------------------------------------------------- */
 
 /* Our planner. */
 PsBaselineResult ps_baseline_exact(const PsProfile *profile, const PsSetting *setting,

@@ -105,8 +105,7 @@ gboolean ps_complete_plan(PsPlan *plan, const PsCosts *costs)
     return fits;
 }
 
-/* ---- places -------------------------------------------------------------------------------------
- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 typedef struct {
     const Stages *stages;

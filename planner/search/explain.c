@@ -24,8 +24,7 @@ gboolean ps_fits(const PsCosts *costs, const PsDownsets *downsets, PsDegrees deg
     return layout != NULL;
 }
 
-/* ---- one layer ----------------------------------------------------------------------------------
- */
+/* ---- one layer ------------------------------------------------------------------------------ */
 
 typedef struct {
     guint layer, degree; /* index, tensor-parallel degree at which it takes least */
@@ -76,8 +75,7 @@ static gboolean layer_too_large(const PsCosts *costs, LargeLayer *largest)
     return largest->memory > costs->memory;
 }
 
-/* ---- least memory -------------------------------------------------------------------------------
- */
+/* ---- least memory --------------------------------------------------------------------------- */
 
 /* A layout, and what its largest stage needs. */
 typedef struct {
@@ -154,8 +152,7 @@ double ps_least_memory_bytes(const PsCosts *costs, const PsDownsets *downsets, P
     return best.memory * costs->memory_quantum_bytes;
 }
 
-/* ---- fewest devices -----------------------------------------------------------------------------
- */
+/* ---- fewest devices ------------------------------------------------------------------------- */
 
 static guint largest_degree(const PsCosts *costs)
 {
@@ -220,8 +217,7 @@ guint ps_fewest_devices(const PsCosts *costs, const PsDownsets *downsets, PsDegr
     return needed;
 }
 
-/* ---- restrictions -------------------------------------------------------------------------------
- */
+/* ---- restrictions --------------------------------------------------------------------------- */
 
 typedef struct {
     PsRestrictions restrictions;
@@ -279,8 +275,7 @@ static double best_tps_s(const PsCosts *costs, const PsDownsets *downsets, PsDeg
     return (double)load.numerator / (double)load.denominator * costs->time_quantum_s;
 }
 
-/* ---- the message --------------------------------------------------------------------------------
- */
+/* ---- the message ---------------------------------------------------------------------------- */
 
 static void add_least_memory(GString *text, const PsCosts *costs, const PsDownsets *downsets,
                              PsDegrees degrees)

@@ -53,8 +53,7 @@ static Cell *cell_at(const PsPassage *passage, guint downset, guint sum)
     return &passage->cells[(gsize)downset * (passage->most_sum + 1) + sum];
 }
 
-/* ---- one stage --------------------------------------------------------------------------------
- */
+/* ---- one stage ------------------------------------------------------------------------------ */
 
 /* What a stage of one tensor-parallel degree is, before its d and y. */
 typedef struct {
@@ -126,8 +125,7 @@ static void put_stage(PsPassage *passage, guint lower, guint upper, const PsStag
     }
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static gboolean has_layout(const PsPassage *passage, guint downset)
 {

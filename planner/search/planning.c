@@ -53,8 +53,7 @@ static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
     return shape != PS_NO_SHAPE;
 }
 
-/* ---- the best, nested if need be ---------------------------------------------------------------
- */
+/* ---- the best, nested if need be ------------------------------------------------------------ */
 
 /* Whether there is a nested layout within a load: asked on another thread. */
 typedef struct {
@@ -138,8 +137,7 @@ PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
     return plan;
 }
 
-/* ---- the n best (Lawler 1972) -------------------------------------------------------------------
- */
+/* ---- the n best (Lawler 1972) --------------------------------------------------------------- */
 
 /* The best layout of a subspace. Taking it out leaves one smaller subspace for each of its stages
  * that is not fixed: the same stages after it, and another one in its place. */

@@ -203,8 +203,7 @@ void ps_search_free(PsSearch *search)
     g_free(search);
 }
 
-/* ---- one threshold ------------------------------------------------------------------------------
- */
+/* ---- one threshold -------------------------------------------------------------------------- */
 
 /* floor(T·multiplier), or the largest integer below T·multiplier where the threshold is strict. */
 static gint64 scale(PsThreshold threshold, gint64 multiplier)
@@ -679,8 +678,7 @@ PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThres
     return trace_layout(search);
 }
 
-/* ---- the least threshold ------------------------------------------------------------------------
- */
+/* ---- the least threshold -------------------------------------------------------------------- */
 
 /* Work spread over all devices: no threshold below it is feasible. */
 static gint64 lower_bound(const PsSearch *search)

@@ -36,8 +36,7 @@ double ps_collective_bus_factor(PsCollectiveKind kind, guint n_ranks)
     return kind == PS_BROADCAST ? 1 : passes[kind] * (n_ranks - 1) / n_ranks;
 }
 
-/* ---- which algorithms -------------------------------------------------------------------------
- */
+/* ---- which algorithms ----------------------------------------------------------------------- */
 
 static gboolean does(const PsCollectiveAlgorithm *algorithm, PsCollectiveKind kind)
 {
@@ -129,8 +128,7 @@ static const PsCollectiveAlgorithm **choices(const PsLibrary *library, const PsT
     return (const PsCollectiveAlgorithm **)g_ptr_array_free(chosen, FALSE);
 }
 
-/* ---- the fastest ------------------------------------------------------------------------------
- */
+/* ---- the fastest ---------------------------------------------------------------------------- */
 
 static double start_s(const PsLibrary *library, guint n_ranks)
 {

@@ -46,8 +46,7 @@ static char *read_name(PsJsonReader *reader, const char *key)
     return g_strdup(name);
 }
 
-/* ---- top level ----------------------------------------------------------------------------------
- */
+/* ---- top level ------------------------------------------------------------------------------ */
 
 static void read_time_unit(Loader *loader, double asked_s)
 {
@@ -84,8 +83,7 @@ static void read_setting(Loader *loader)
         (guint)ps_json_int(reader, other_name ? "maxBatchSize" : "mbsInBatch", 1, MAX_MICROBATCHES);
 }
 
-/* ---- the graph ----------------------------------------------------------------------------------
- */
+/* ---- the graph ------------------------------------------------------------------------------ */
 
 static void read_node(Loader *loader, guint place)
 {
@@ -194,8 +192,7 @@ static void link_layers(Loader *loader)
     }
 }
 
-/* ---- TMPCs --------------------------------------------------------------------------------------
- */
+/* ---- TMPCs ---------------------------------------------------------------------------------- */
 
 /* Neighbour ids of a layer along n of its edges. */
 typedef struct {
@@ -404,8 +401,7 @@ static void read_all_sets(Loader *loader)
     ps_json_leave(reader);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static void warn_of_milliseconds(const PsProfile *profile)
 {

@@ -21,8 +21,7 @@
 #define SAME 1e-12
 #define NEVER G_MAXDOUBLE
 
-/* ---- links in the order of their levels -------------------------------------------------------
- */
+/* ---- links in the order of their levels ----------------------------------------------------- */
 
 static inline gboolean sooner(PsFairCandidate a, PsFairCandidate b)
 {
@@ -120,8 +119,7 @@ static double next_level(PsFair *fair, guint32 number)
     return MIN(MAX(full, ps_fair_rest(fair, number)->least), held_level(fair, number));
 }
 
-/* ---- who rises --------------------------------------------------------------------------------
- */
+/* ---- who rises ------------------------------------------------------------------------------ */
 
 /* More flows rise over the link: it may be full sooner than it was to be. */
 static PsFairRest *touch(PsFair *fair, guint32 number)
@@ -207,8 +205,7 @@ static void start(PsFair *fair)
     push_touched(fair);
 }
 
-/* ---- faster flows -----------------------------------------------------------------------------
- */
+/* ---- faster flows --------------------------------------------------------------------------- */
 
 /* The level of flows over a link that have kept theirs, if it is above another; else 0. */
 static inline double faster(const PsFair *fair, const PsFairShare *share, double level)
@@ -259,8 +256,7 @@ static gboolean release_faster(PsFair *fair, guint32 number, double level)
     return any;
 }
 
-/* ---- the level rises --------------------------------------------------------------------------
- */
+/* ---- the level rises ------------------------------------------------------------------------ */
 
 static inline void fix_part(PsFairRest *rest, double weight, guint32 n_parts, double level)
 {

@@ -120,8 +120,7 @@ static inline PsFairRest *ps_fair_rest(const PsFair *fair, guint32 link)
     return &g_array_index(fair->rests, PsFairRest, link);
 }
 
-/* ---- shares (fair-shares.c) -------------------------------------------------------------------
- */
+/* ---- shares (fair-shares.c) ----------------------------------------------------------------- */
 
 /* Room for one more element of a list that doubles. */
 gpointer ps_fair_grow(gpointer list, guint32 n, guint32 *capacity, gsize size);
@@ -132,8 +131,7 @@ void ps_fair_move(PsFair *fair, guint32 flow, guint32 to);
 /* The link's level or flows are about to change. */
 void ps_fair_begin(PsFair *fair, guint32 link);
 
-/* ---- rates (fair-fill.c) ----------------------------------------------------------------------
- */
+/* ---- rates (fair-fill.c) -------------------------------------------------------------------- */
 
 /* Finds the bottlenecks that differ from what they were before flows came (fair->fresh) and left
  * (fair->left_links), and makes them the flows' bottlenecks; the levels are left in the rests. */

@@ -60,8 +60,7 @@ double ps_fair_level(const PsFair *fair, guint link)
     return ps_fair_link(fair, link)->level;
 }
 
-/* ---- flows ------------------------------------------------------------------------------------
- */
+/* ---- flows ---------------------------------------------------------------------------------- */
 
 static guint32 take_flow(PsFair *fair)
 {
@@ -161,8 +160,7 @@ void ps_fair_remove(PsFair *fair, guint number)
     fair->free_flow = number;
 }
 
-/* ---- updates ----------------------------------------------------------------------------------
- */
+/* ---- updates -------------------------------------------------------------------------------- */
 
 static void set_levels(PsFair *fair)
 {

@@ -60,8 +60,7 @@ static inline Group *group_at(const PsFlows *flows, guint link)
     return &g_array_index(flows->groups, Group, link);
 }
 
-/* ---- a group's heap ---------------------------------------------------------------------------
- */
+/* ---- a group's heap ------------------------------------------------------------------------- */
 
 static inline gboolean sooner(const PsFlows *flows, guint a, guint b)
 {
@@ -120,8 +119,7 @@ static void take_out(PsFlows *flows, GArray *heap, guint flow)
     }
 }
 
-/* ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting ------------------------------------------------------------------------------- */
 
 static inline gboolean is_empty(const Group *group)
 {
@@ -157,8 +155,7 @@ static double first_end_ps(const PsFlows *flows, guint link)
     return left_bytes / ps_fair_level(flows->fair, link) * PS_PER_S;
 }
 
-/* ---- what the shares call ----------------------------------------------------------------------
- */
+/* ---- what the shares call ------------------------------------------------------------------- */
 
 static void on_begin(gpointer owner, guint link)
 {
@@ -209,8 +206,7 @@ static void on_end(gpointer owner, guint link)
 
 static const PsFairFuncs fair_funcs = {on_begin, on_moved, on_end};
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static void settle_later(PsFlows *flows)
 {
@@ -299,8 +295,7 @@ static void end_first_flows(gpointer owner, guint64 data)
     settle_later(flows);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 PsFlows *ps_flows_new(PsSimulator *simulator, const double *capacities_bytes_per_s, guint n_links,
                       guint priority)

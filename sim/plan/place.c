@@ -101,8 +101,7 @@ gboolean ps_spot_covers(const PsLevels *levels, const PsSpot *a, const PsSpot *b
             ps_levels_span(levels, a->devices - 1, (guint64)a->devices - 1 + distance) <= b->level);
 }
 
-/* ---- given stages -------------------------------------------------------------------------------
- */
+/* ---- given stages --------------------------------------------------------------------------- */
 
 /* One way to place the stages from one to the last. */
 typedef struct {

@@ -21,8 +21,7 @@ void ps_setting_use_devices(PsSetting *setting, guint devices)
     setting->bandwidth_bytes_per_s = levels.level[levels.n - 1].bandwidth_bytes_per_s;
 }
 
-/* ---- crossings ----------------------------------------------------------------------------------
- */
+/* ---- crossings ------------------------------------------------------------------------------ */
 
 static guint64 last_device(const PsStage *stage)
 {
@@ -51,8 +50,7 @@ void ps_plan_crossings(const PsPlan *plan, PsCrossing *crossings)
     }
 }
 
-/* ---- placing ------------------------------------------------------------------------------------
- */
+/* ---- placing -------------------------------------------------------------------------------- */
 
 typedef struct {
     const PsPlan *plan;

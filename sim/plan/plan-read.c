@@ -35,8 +35,7 @@ static gint64 optional_int(PsJsonReader *reader, const char *key)
     return ps_json_has(reader, key) ? ps_json_int(reader, key, 0, G_MAXUINT) : PS_NOT_RECORDED;
 }
 
-/* ---- stages -----------------------------------------------------------------------------------
- */
+/* ---- stages --------------------------------------------------------------------------------- */
 
 static void read_nodes(PsJsonReader *reader, PsPlanFileStage *stage)
 {
@@ -145,8 +144,7 @@ static void read_stages(PsJsonReader *reader, const Form *form, PsPlanFile *file
     ps_json_leave(reader);
 }
 
-/* ---- the other members of our schema ------------------------------------------------------------
- */
+/* ---- the other members of our schema -------------------------------------------------------- */
 
 /* Enters an optional member; FALSE where it is not there. */
 static gboolean enter_optional(PsJsonReader *reader, const char *key, const char *const *keys)
@@ -286,8 +284,7 @@ static void read_document(PsJsonReader *reader, PsPlanFile *file)
     read_settings(reader, file);
 }
 
-/* ---- the file -----------------------------------------------------------------------------------
- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 PsPlanFile *ps_plan_file_load(const char *path, GError **error)
 {

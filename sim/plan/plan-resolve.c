@@ -34,8 +34,7 @@ static gboolean refuse(const Resolver *resolver, GError **error, const char *for
     return FALSE;
 }
 
-/* ---- layers and TMPCs ---------------------------------------------------------------------------
- */
+/* ---- layers and TMPCs ----------------------------------------------------------------------- */
 
 static gboolean place_layer(Resolver *resolver, guint s, guint index, guint *layer, GError **error)
 {
@@ -196,8 +195,7 @@ static gboolean resolve_stages(Resolver *resolver, PsPlan *plan, GError **error)
     return TRUE;
 }
 
-/* ---- what the file recorded ---------------------------------------------------------------------
- */
+/* ---- what the file recorded ----------------------------------------------------------------- */
 
 static gboolean check_origin(const Resolver *resolver, GError **error)
 {
@@ -297,8 +295,7 @@ static gboolean check_estimate(const Resolver *resolver, const PsPlan *plan, GEr
            check_nested(resolver, plan, error);
 }
 
-/* ---- the plan -----------------------------------------------------------------------------------
- */
+/* ---- the plan ------------------------------------------------------------------------------- */
 
 static PsSetting setting_of(const PsPlanFile *file, const PsProfile *profile)
 {

@@ -44,8 +44,7 @@ gboolean ps_plan_is_nested(const PsPlan *plan)
     return !(rises && falls);
 }
 
-/* ---- layers as text ---------------------------------------------------------------------------
- */
+/* ---- layers as text ------------------------------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {

@@ -71,8 +71,7 @@ static Node missing_input(const PsReplay *replay, const PsLane *lane, const PsSt
     return (Node){number_of(replay, lane), FALSE}; /* a backward before its own forward */
 }
 
-/* ---- what one waits in ------------------------------------------------------------------------
- */
+/* ---- what one waits in ---------------------------------------------------------------------- */
 
 static char *describe_transfers(const PsReplay *replay, Node node, Node *waits_for)
 {
@@ -148,8 +147,7 @@ static char *describe_wait(const PsReplay *replay, Node node, Node *waits_for)
     return (node.transfers ? describe_transfers : describe_lane)(replay, node, waits_for);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static gboolean has_more(const PsReplay *replay, guint number)
 {

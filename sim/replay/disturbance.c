@@ -39,8 +39,7 @@ struct PsDisturbance {
     char *texts[PS_N_DISTURBANCES];
 };
 
-/* ---- reading ---------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 enum { RANK, VALUE, LINK, MOST_FIELDS };
 
@@ -232,8 +231,7 @@ void ps_disturbance_free(PsDisturbance *disturbance)
     g_free(disturbance);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------
- */
+/* ---- asking --------------------------------------------------------------------------------- */
 
 gboolean ps_disturbance_is_random(const PsDisturbance *disturbance)
 {
@@ -314,8 +312,7 @@ double ps_disturbance_link_factor(const PsDisturbance *disturbance, guint first_
                : 1;
 }
 
-/* ---- links of a network ----------------------------------------------------------------------
- */
+/* ---- links of a network --------------------------------------------------------------------- */
 
 /* Puts the links of an entry into `links`. */
 static gboolean find_links(const Entry *entry, const PsNetwork *network, GArray *links,
@@ -423,8 +420,7 @@ gboolean ps_disturbance_check_used(const PsDisturbance *disturbance, const guint
     return TRUE;
 }
 
-/* ---- the draws of a run ----------------------------------------------------------------------
- */
+/* ---- the draws of a run --------------------------------------------------------------------- */
 
 struct PsDraws {
     const PsDisturbance *disturbance;

@@ -78,8 +78,7 @@ double *ps_fabric_capacities(PsFabric *fabric)
     return fabric->capacities_bytes_per_s;
 }
 
-/* ---- preparing --------------------------------------------------------------------------------
- */
+/* ---- preparing ------------------------------------------------------------------------------ */
 
 static guint add_prepared(PsFabric *fabric, PsCollective *collective)
 {
@@ -194,8 +193,7 @@ double ps_fabric_time_s(const PsFabric *fabric, guint number)
     return g_array_index(fabric->prepared, Prepared, number).collective->time_s;
 }
 
-/* ---- deciders ---------------------------------------------------------------------------------
- */
+/* ---- deciders ------------------------------------------------------------------------------- */
 
 /* All that loads a link: by phase in order of preparation, how many bytes. */
 typedef struct {
@@ -305,8 +303,7 @@ static double *find_deciders(PsFabric *fabric)
     return capacities_bytes_per_s;
 }
 
-/* ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running -------------------------------------------------------------------------------- */
 
 static void delay_over(gpointer owner, guint64 data)
 {

@@ -45,8 +45,7 @@ PsWorkload *ps_fold_workload(const PsWorkload *workload, guint copies)
     return folded;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records -------------------------------------------------------------------------------- */
 
 typedef struct {
     const PsWorkload *whole, *folded;
@@ -101,8 +100,7 @@ static guint *index_lanes(const PsWorkload *workload)
     return stage_of;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------
- */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 PsReplayResult *ps_fold_run(const PsWorkload *workload, const PsReplaySettings *settings,
                             const PsTraceSink *sink, GError **error)

@@ -13,8 +13,7 @@ typedef struct {
     double share; /* of the stage's weights */
 } Need;
 
-/* ---- how long it takes ------------------------------------------------------------------------
- */
+/* ---- how long it takes ---------------------------------------------------------------------- */
 
 /* On a flat network: the planner's server, or an algorithm among devices under one switch with the
  * bandwidth that the planner counts on. */
@@ -62,8 +61,7 @@ static gboolean prepare(const PsParts *parts, const PsWorkStage *work, const Nee
                                     error);
 }
 
-/* ---- which there are --------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------ */
 
 static gboolean add_joint(const PsParts *parts, guint stage, GArray *joints, const Need *need,
                           guint *number, GError **error)

@@ -7,8 +7,7 @@
 
 static void run_tasks(PsReplay *replay, guint number);
 
-/* ---- before a step ----------------------------------------------------------------------------
- */
+/* ---- before a step -------------------------------------------------------------------------- */
 
 /* What a step waits for; a weight gradient has all it needs once its turn has come. */
 static PsWindow *inputs_of(const PsLane *lane, const PsStep *step)
@@ -158,8 +157,7 @@ void ps_lane_deliver_sample(gpointer owner, gint64 sample)
             sample);
 }
 
-/* ---- the tasks of a step ----------------------------------------------------------------------
- */
+/* ---- the tasks of a step -------------------------------------------------------------------- */
 
 static PsOpKind task_kind(const PsReplay *replay G_GNUC_UNUSED, const PsReplayActivity *activity,
                           guint lane G_GNUC_UNUSED, PsStreamKind stream G_GNUC_UNUSED)

@@ -4,8 +4,7 @@
 #include "sim/base/units.h"
 #include "sim/replay/program-parts.h"
 
-/* ---- which there are --------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------ */
 
 static int compare_links(const void *a, const void *b)
 {
@@ -105,8 +104,7 @@ static void link_places(PsProgram *program, const PsWorkload *workload,
     }
 }
 
-/* ---- over a network ---------------------------------------------------------------------------
- */
+/* ---- over a network ------------------------------------------------------------------------- */
 
 #define MOST_MESSAGES 1000000
 
@@ -159,8 +157,7 @@ static gboolean prepare_link(const PsParts *parts, PsLink *link, GError **error)
     return TRUE;
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------ */
 
 gboolean ps_program_make_links(PsProgram *program, const PsParts *parts, GError **error)
 {

@@ -14,8 +14,7 @@
 #define MOST_SPEED 1e6
 #define LAST_END_PS (G_MAXINT64 / 2)
 
-/* ---- settings --------------------------------------------------------------------------------
- */
+/* ---- settings ------------------------------------------------------------------------------- */
 
 enum { SERVERS, RATE, PREFETCH, SERIAL, REPLACE, N_FIELDS };
 
@@ -75,8 +74,7 @@ void ps_loader_settings_free(PsLoaderSettings *settings)
     }
 }
 
-/* ---- the loader at work ----------------------------------------------------------------------
- */
+/* ---- the loader at work --------------------------------------------------------------------- */
 
 /* What a server works on. */
 typedef struct {

@@ -25,8 +25,7 @@ static double collectives_s(const PsWorkLayer *layer, PsPass pass)
     return sum_s;
 }
 
-/* ---- preparing --------------------------------------------------------------------------------
- */
+/* ---- preparing ------------------------------------------------------------------------------ */
 
 /* Prepares a collective of each replica's ranks: numbers that follow each other. */
 static gboolean prepare(const PsParts *parts, guint stage, const PsTmpcCollective *collective,
@@ -81,8 +80,7 @@ GArray *ps_pass_known_new(void)
     return g_array_new(FALSE, FALSE, sizeof(Known));
 }
 
-/* ---- segments ---------------------------------------------------------------------------------
- */
+/* ---- segments ------------------------------------------------------------------------------- */
 
 static void add_segment(GArray *segments, PsSegment segment)
 {

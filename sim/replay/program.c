@@ -230,8 +230,7 @@ static gboolean build_stage(PsProgram *program, const PsParts *parts, guint stag
     return fine;
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /* The stage and chunk of the first place of the pipeline. */
 static void find_first(PsProgram *program, const PsReplaySettings *settings)

@@ -12,12 +12,17 @@ typedef struct {
     GArray *ops, *memory, *loads;
 } Recorder;
 
+static void keep(GArray *rows, gconstpointer row)
+{
+    if (rows != NULL) {
+        g_array_append_vals(rows, row, 1);
+    }
+}
+
 static void record_op(const PsTraceOp *op, gpointer user_data)
 {
-    Recorder *recorder = user_data;
-    if (recorder->ops != NULL) {
-        g_array_append_vals(recorder->ops, op, 1);
-    }
+    const Recorder *recorder = user_data;
+    keep(recorder->ops, op);
     if (recorder->writer != NULL) {
         recorder->writer->op(op, recorder->writer->user_data);
     }
@@ -25,10 +30,8 @@ static void record_op(const PsTraceOp *op, gpointer user_data)
 
 static void record_memory(const PsTraceMemory *change, gpointer user_data)
 {
-    Recorder *recorder = user_data;
-    if (recorder->memory != NULL) {
-        g_array_append_vals(recorder->memory, change, 1);
-    }
+    const Recorder *recorder = user_data;
+    keep(recorder->memory, change);
     if (recorder->writer != NULL) {
         recorder->writer->memory(change, recorder->writer->user_data);
     }
@@ -36,10 +39,8 @@ static void record_memory(const PsTraceMemory *change, gpointer user_data)
 
 static void record_load(const PsTraceLoad *load, gpointer user_data)
 {
-    Recorder *recorder = user_data;
-    if (recorder->loads != NULL) {
-        g_array_append_vals(recorder->loads, load, 1);
-    }
+    const Recorder *recorder = user_data;
+    keep(recorder->loads, load);
     if (recorder->writer != NULL) {
         recorder->writer->load(load, recorder->writer->user_data);
     }

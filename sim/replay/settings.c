@@ -6,8 +6,7 @@
 
 #define MOST_CHUNKS 1000000
 
-/* ---- the tables -------------------------------------------------------------------------------
- */
+/* ---- the tables ----------------------------------------------------------------------------- */
 
 static const char *const resync_values[] = {"amortised", "batch", NULL};
 static const char *const communication_values[] = {"serial", "blocking", "overlap", NULL};
@@ -114,8 +113,7 @@ const PsReplayChoice ps_replay_choice_table[] = {
     {NULL},
 };
 
-/* ---- setting one ------------------------------------------------------------------------------
- */
+/* ---- setting one ---------------------------------------------------------------------------- */
 
 static gboolean find_value(const char *name, const char *value, const char *const *values,
                            guint *index, GError **error)
@@ -296,8 +294,7 @@ double ps_replay_settings_quantity(const PsReplaySettings *settings,
     return G_STRUCT_MEMBER(double, settings, quantity->offset);
 }
 
-/* ---- what goes together -----------------------------------------------------------------------
- */
+/* ---- what goes together --------------------------------------------------------------------- */
 
 gboolean ps_replay_settings_check(const PsReplaySettings *settings, GError **error)
 {
@@ -343,8 +340,7 @@ gboolean ps_replay_settings_check(const PsReplaySettings *settings, GError **err
     return TRUE;
 }
 
-/* ---- choices ----------------------------------------------------------------------------------
- */
+/* ---- choices -------------------------------------------------------------------------------- */
 
 void ps_replay_choices_clear(PsReplayChoices *choices)
 {

@@ -184,8 +184,7 @@ enum {
     PS_PRIORITY_SETTLE
 };
 
-/* ---- activities.c: whatever occupies streams ---------------------------------------------------
- */
+/* ---- activities.c: whatever occupies streams ------------------------------------------------ */
 
 PsActivity ps_activity_open(PsReplay *replay, guint n_claims, const PsReplayActivity *content);
 /* For duration_ps, or for as long as the fabric takes. */
@@ -195,8 +194,7 @@ PsOpKind ps_activity_kind(const PsReplay *replay, PsActivity activity, guint lan
                           PsStreamKind stream);
 extern const PsStreamFuncs ps_activity_stream_funcs;
 
-/* ---- lane.c: steps -----------------------------------------------------------------------------
- */
+/* ---- lane.c: steps -------------------------------------------------------------------------- */
 
 /* Begins the lane's next step, or the update of its weights, if it is idle and has what that needs.
  */
@@ -207,8 +205,7 @@ void ps_lane_wake(gpointer replay, guint64 unused);
 void ps_lane_deliver(PsReplay *replay, const PsLink *link, gint64 microbatch);
 void ps_lane_deliver_sample(gpointer replay, gint64 sample);
 
-/* ---- transfer.c: between lanes -----------------------------------------------------------------
- */
+/* ---- transfer.c: between lanes -------------------------------------------------------------- */
 
 /* The microbatch, on its way from this lane; of links that do not take streams, and of serial
  * communication, all that is left of the way is its latency. */
@@ -223,8 +220,7 @@ void ps_transfer_match(gpointer replay, guint64 unused);
 /* Event: a transfer arrives after its latency. */
 void ps_transfer_arrive(gpointer replay, guint64 transfer_number);
 
-/* ---- update.c: what the replicas of a stage do together, and the end of a batch ----------------
- */
+/* ---- update.c: what the replicas of a stage do together, and the end of a batch ------------- */
 
 /* The weights of the lane's next step are there, where they must be brought together for it. Has
  * the lane join in that, once. */
@@ -243,8 +239,7 @@ void ps_update_step_done(PsReplay *replay, guint lane);
 /* Whether the lane has begun to apply gradients. */
 gboolean ps_update_try_apply(PsReplay *replay, guint lane);
 
-/* ---- feed.c: how long microbatches come, and what is measured meanwhile ------------------------
- */
+/* ---- feed.c: how long microbatches come, and what is measured meanwhile --------------------- */
 
 /* Microbatches per block of the search for the steady state: see steady.h. */
 gint64 ps_feed_block(const PsReplay *replay);
@@ -271,8 +266,7 @@ gint64 ps_feed_count_done(const PsReplay *replay);
 /* The same for a window that began with the run. */
 void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches);
 
-/* ---- overflow.c --------------------------------------------------------------------------------
- */
+/* ---- overflow.c ----------------------------------------------------------------------------- */
 
 /* A lane has just taken more memory than there is. If that lasts beyond this instant, at which
  * something else may be given back, the result says so, the first time. */
@@ -280,8 +274,7 @@ void ps_replay_note_overflow(PsReplay *replay);
 /* Event: the instant is over. */
 void ps_replay_settle(gpointer replay, guint64 unused);
 
-/* ---- deadlock.c --------------------------------------------------------------------------------
- */
+/* ---- deadlock.c ----------------------------------------------------------------------------- */
 
 /* Sets the error to the wait cycle if a lane has steps left; for after the events have run out. */
 gboolean ps_replay_check_done(const PsReplay *replay, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -20,8 +20,7 @@ static void hold_buffer(PsReplay *replay, guint lane, double bytes, gint sign)
     }
 }
 
-/* ---- arriving ---------------------------------------------------------------------------------
- */
+/* ---- arriving ------------------------------------------------------------------------------- */
 
 void ps_transfer_arrive(gpointer data, guint64 number)
 {
@@ -98,8 +97,7 @@ static void transfer_finished(PsReplay *replay, const PsReplayActivity *activity
 static const PsActivityClass transfer_class = {transfer_kind, transfer_row, transfer_started,
                                                transfer_finished};
 
-/* ---- posting ----------------------------------------------------------------------------------
- */
+/* ---- posting -------------------------------------------------------------------------------- */
 
 static PsActivity open_transfer(PsReplay *replay, const PsLink *link, gint64 microbatch)
 {

@@ -16,8 +16,7 @@ static gboolean is_serial(const PsReplay *replay)
     return replay->settings->communication == PS_COMMUNICATION_SERIAL;
 }
 
-/* ---- collectives of a stage -------------------------------------------------------------------
- */
+/* ---- collectives of a stage ----------------------------------------------------------------- */
 
 static void joint_finished(PsReplay *replay, const PsReplayActivity *activity);
 
@@ -62,8 +61,7 @@ static void join(PsReplay *replay, guint number, guint joint, gint64 index)
                       ps_lane_transfer_ps(lane, program->duration_ps));
 }
 
-/* ---- weights that are brought together --------------------------------------------------------
- */
+/* ---- weights that are brought together ------------------------------------------------------ */
 
 static void hold_weights(PsReplay *replay, guint number, gint sign)
 {
@@ -108,8 +106,7 @@ void ps_update_gather_ahead(PsReplay *replay, guint number)
     }
 }
 
-/* ---- gradients --------------------------------------------------------------------------------
- */
+/* ---- gradients ------------------------------------------------------------------------------ */
 
 /* Whether the lane's step is the last of its batch that adds to the gradients of its chunk. */
 static gboolean completes_gradients(const PsLane *lane)
@@ -210,8 +207,7 @@ void ps_update_step_done(PsReplay *replay, guint number)
     }
 }
 
-/* ---- applying them ----------------------------------------------------------------------------
- */
+/* ---- applying them -------------------------------------------------------------------------- */
 
 static void applied(PsReplay *replay, guint number)
 {
@@ -270,8 +266,7 @@ gboolean ps_update_try_apply(PsReplay *replay, guint number)
     return TRUE;
 }
 
-/* ---- what a collective has done ---------------------------------------------------------------
- */
+/* ---- what a collective has done ------------------------------------------------------------- */
 
 /* Whether all buckets of one more batch are reduced. */
 static gboolean batch_reduced(const PsReplay *replay, const PsLane *lane)

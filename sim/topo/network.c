@@ -152,8 +152,7 @@ void ps_network_device_links(const PsNetwork *network, guint device, GArray *lin
     }
 }
 
-/* ---- routes over levels -----------------------------------------------------------------------
- */
+/* ---- routes over levels --------------------------------------------------------------------- */
 
 /* From a device up to its port at a level, through the switches of the levels inside. */
 static void climb(const PsNetwork *network, guint level, guint device, GArray *links)
@@ -207,8 +206,7 @@ static double append_route(const PsNetwork *network, guint source, guint destina
     return latency_s + times * level->ports.level->latency_s;
 }
 
-/* ---- routes -----------------------------------------------------------------------------------
- */
+/* ---- routes --------------------------------------------------------------------------------- */
 
 static gboolean find_path(PsNetwork *network, guint source, guint destination, GArray *links,
                           double *latency_s, GError **error)

@@ -202,8 +202,7 @@ START_TEST(many_files_find_no_place)
 }
 END_TEST
 
-/* ---- from the command line -------------------------------------------------------------------
- */
+/* ---- from the command line ------------------------------------------------------------------ */
 
 static void take_signals(gpointer unused)
 {

@@ -48,8 +48,7 @@ static PsCollective *make(const Net *net, PsCollectiveKind kind, guint n, double
     return collective;
 }
 
-/* ---- closed forms ------------------------------------------------------------------------------
- */
+/* ---- closed forms --------------------------------------------------------------------------- */
 
 static guint ceil_log2(guint n)
 {
@@ -176,8 +175,7 @@ START_TEST(hierarchical_form)
 }
 END_TEST
 
-/* ---- every algorithm ----------------------------------------------------------------------------
- */
+/* ---- every algorithm ------------------------------------------------------------------------ */
 
 /* Bytes that a device sends and receives, from the links of a flat network: two per device. */
 static void count(const PsCollective *collective, double *sent, double *received)
@@ -262,8 +260,7 @@ START_TEST(bus_factors)
 }
 END_TEST
 
-/* ---- on shared links ----------------------------------------------------------------------------
- */
+/* ---- on shared links ------------------------------------------------------------------------ */
 
 typedef struct {
     PsSimulator *simulator;
@@ -383,8 +380,7 @@ START_TEST(groups_in_lock_step)
 }
 END_TEST
 
-/* ---- choosing -----------------------------------------------------------------------------------
- */
+/* ---- choosing ------------------------------------------------------------------------------- */
 
 /* `auto` is the fastest of all, at every size; small messages take few steps, large ones a ring. */
 START_TEST(auto_is_the_fastest)
@@ -517,8 +513,7 @@ START_TEST(pairwise_has_a_limit)
 }
 END_TEST
 
-/* ---- measured -----------------------------------------------------------------------------------
- */
+/* ---- measured ------------------------------------------------------------------------------- */
 
 static const char *const measured_columns[] = {"n_gpus", "size_bytes", "time_s",
                                                "bus_bandwidth_GB_per_s", NULL};

@@ -31,8 +31,7 @@ static char *changed(const char *from, const char *to)
     return g_strconcat(head, to, found + strlen(from), NULL);
 }
 
-/* ---- one file by hand -------------------------------------------------------------------------
- */
+/* ---- one file by hand ----------------------------------------------------------------------- */
 
 START_TEST(reads_every_field)
 {
@@ -131,8 +130,7 @@ START_TEST(legal_oddities)
 }
 END_TEST
 
-/* ---- time units -------------------------------------------------------------------------------
- */
+/* ---- time units ----------------------------------------------------------------------------- */
 
 static void count_warning(const char *domain, GLogLevelFlags level, const char *message,
                           gpointer user_data)
@@ -197,8 +195,7 @@ START_TEST(warns_of_milliseconds)
 }
 END_TEST
 
-/* ---- published profiles -----------------------------------------------------------------------
- */
+/* ---- published profiles --------------------------------------------------------------------- */
 
 /* Layers, sum of the fastest times at t = 1 and whether it holds milliseconds, as stated with the
  * data. */
@@ -242,8 +239,7 @@ START_TEST(bert_has_its_published_sums)
 }
 END_TEST
 
-/* ---- random profiles --------------------------------------------------------------------------
- */
+/* ---- random profiles ------------------------------------------------------------------------ */
 
 #define MAX_NODES 12
 

@@ -70,8 +70,7 @@ static double rate(const Owner *owner, guint flow)
     return ps_fair_level(owner->fair, link);
 }
 
-/* ---- textbook ---------------------------------------------------------------------------------
- */
+/* ---- textbook ------------------------------------------------------------------------------- */
 
 /* One long flow over three links of capacity 1, one short flow on each: all get 1/2. */
 START_TEST(parking_lot)
@@ -181,8 +180,7 @@ START_TEST(follows_the_change)
 }
 END_TEST
 
-/* ---- random -----------------------------------------------------------------------------------
- */
+/* ---- random --------------------------------------------------------------------------------- */
 
 #define MOST_LINKS 24
 #define MOST_FLOWS 48

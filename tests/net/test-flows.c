@@ -65,8 +65,7 @@ static gint64 end_of(const Line *line, guint number)
 #define SECOND G_GINT64_CONSTANT(1000000000000)
 static const PsFairLoad first[] = {{0, 1}}, second[] = {{1, 1}}, both[] = {{0, 1}, {1, 1}};
 
-/* ---- closed forms -----------------------------------------------------------------------------
- */
+/* ---- closed forms --------------------------------------------------------------------------- */
 
 START_TEST(alone)
 {
@@ -170,8 +169,7 @@ START_TEST(fits_the_clock)
 }
 END_TEST
 
-/* ---- random -----------------------------------------------------------------------------------
- */
+/* ---- random --------------------------------------------------------------------------------- */
 
 #define MOST_LINKS 8
 #define MOST_FLOWS 40

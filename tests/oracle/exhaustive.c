@@ -190,8 +190,7 @@ static double stage_cost(Search *search, const Stage *stage, Paid paid)
     return *known;
 }
 
-/* ---- levels -------------------------------------------------------------------------------------
- */
+/* ---- levels --------------------------------------------------------------------------------- */
 
 /* The innermost level with a group that has all devices from first to last. */
 static guint level_of(const Search *search, guint first, guint last)

@@ -173,8 +173,7 @@ void ps_oracle_times_free(PsOracleTimes *times)
     }
 }
 
-/* ---- cycle time -------------------------------------------------------------------------------
- */
+/* ---- cycle time ----------------------------------------------------------------------------- */
 
 /* start(to, block b) >= start(from, block b - n_blocks) + ps */
 typedef struct {

@@ -298,8 +298,7 @@ START_TEST(accepts_a_plan_without_figures)
 }
 END_TEST
 
-/* ---- what resolves and is still not legal -------------------------------------------------------
- */
+/* ---- what resolves and is still not legal --------------------------------------------------- */
 
 static const struct {
     const char *from, *to, *message;

@@ -9,8 +9,7 @@ static const PsLevels structures[] = {
     {3, {{4, 9}, {8, 3}, {16, 1}}}, {4, {{1, 9}, {2, 8}, {8, 7}, {16, 6}}},
 };
 
-/* ---- levels, from their definition --------------------------------------------------------------
- */
+/* ---- levels, from their definition ---------------------------------------------------------- */
 
 static guint span(const PsLevels *levels, guint one, guint other)
 {
@@ -72,8 +71,7 @@ START_TEST(borders_are_those_of_the_groups_inside)
 }
 END_TEST
 
-/* ---- by hand ------------------------------------------------------------------------------------
- */
+/* ---- by hand -------------------------------------------------------------------------------- */
 
 static double by_level(guint stage, PsCrossing crossing, gpointer user_data)
 {
@@ -132,8 +130,7 @@ START_TEST(idle_devices_go_where_they_help)
 }
 END_TEST
 
-/* ---- against all places -------------------------------------------------------------------------
- */
+/* ---- against all places --------------------------------------------------------------------- */
 
 #define MOST_STAGES 5
 

@@ -8,8 +8,7 @@
 #include "tests/harness/harness.h"
 #include "tests/oracle/random-profile.h"
 
-/* ---- published plans --------------------------------------------------------------------------
- */
+/* ---- published plans ------------------------------------------------------------------------ */
 
 /* The row of piper-reference-tps.csv with these settings and degrees, whatever it forbids. */
 typedef struct {
@@ -114,8 +113,7 @@ START_TEST(published_plans_have_their_published_tps)
 }
 END_TEST
 
-/* ---- random plans -----------------------------------------------------------------------------
- */
+/* ---- random plans --------------------------------------------------------------------------- */
 
 static PsProfile *draw_profile(GRand *rand)
 {
@@ -390,8 +388,7 @@ START_TEST(estimates_follow_the_paper)
 }
 END_TEST
 
-/* ---- degrees and ranges -----------------------------------------------------------------------
- */
+/* ---- degrees and ranges --------------------------------------------------------------------- */
 
 START_TEST(nested_degrees)
 {
@@ -447,8 +444,7 @@ START_TEST(ranges_of_layers)
 }
 END_TEST
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static const char *write_plan(const PsPlan *plan, const PsProfile *profile)
 {

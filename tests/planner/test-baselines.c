@@ -14,8 +14,7 @@ static void rename_layer(PsProfile *profile, guint layer, const char *name)
     profile->layers[layer].name = g_strdup(name);
 }
 
-/* ---- the repeated layers ------------------------------------------------------------------------
- */
+/* ---- the repeated layers -------------------------------------------------------------------- */
 
 static void check_inner(const char *names, guint first, guint n)
 {
@@ -43,8 +42,7 @@ START_TEST(finds_the_longest_run_of_one_name)
 }
 END_TEST
 
-/* ---- equi-partition by brute force --------------------------------------------------------------
- */
+/* ---- equi-partition by brute force ---------------------------------------------------------- */
 
 typedef struct {
     const PsProfile *profile;
@@ -245,8 +243,7 @@ START_TEST(equi_agrees_with_brute_force)
 }
 END_TEST
 
-/* ---- all of them --------------------------------------------------------------------------------
- */
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 static void check_restrictions(const PsPlan *plan, const PsProfile *profile,
                                const PsRestrictions *rules)

@@ -107,8 +107,7 @@ START_TEST(judges_as_the_verifier_does)
 }
 END_TEST
 
-/* ---- completion ---------------------------------------------------------------------------------
- */
+/* ---- completion ----------------------------------------------------------------------------- */
 
 static const char *save_without_tmpcs(const PsPlan *plan, const PsProfile *profile)
 {
@@ -197,8 +196,7 @@ START_TEST(completes_with_the_best_tmpcs)
 }
 END_TEST
 
-/* ---- layouts ------------------------------------------------------------------------------------
- */
+/* ---- layouts -------------------------------------------------------------------------------- */
 
 static gboolean all_recompute(const PsPlan *plan, const PsProfile *profile)
 {

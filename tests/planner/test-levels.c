@@ -74,8 +74,7 @@ static double tps_of(const PsPlan *plan, const PsProfile *profile)
     return estimate->tps_s;
 }
 
-/* ---- the best plan ------------------------------------------------------------------------------
- */
+/* ---- the best plan -------------------------------------------------------------------------- */
 
 /* Returns whether there was a plan. */
 static gboolean compare(const PsProfile *profile, const PsSetting *setting, guint with, guint round)
@@ -179,8 +178,7 @@ START_TEST(small_clusters_work_out_by_hand)
 }
 END_TEST
 
-/* ---- lists --------------------------------------------------------------------------------------
- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 static gboolean same(const PsExhaustive *expected, const PsPlanning *planning,
                      const PsLayout *layout)
@@ -308,8 +306,7 @@ START_TEST(flush_is_within_its_gap)
 }
 END_TEST
 
-/* ---- the same plans by other roads --------------------------------------------------------------
- */
+/* ---- the same plans by other roads ---------------------------------------------------------- */
 
 /* All plans of a profile, without their places and TMPCs: placed again they cost what the search
  * found, on as many devices. */

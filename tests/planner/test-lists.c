@@ -217,6 +217,37 @@ START_TEST(flush_is_within_its_gap)
 }
 END_TEST
 
+/* Where all TMPCs of a layer weigh the same the search of its own applies, and it stops within a
+ * thousandth of the bound, or has looked at all it may: then the gap is small. */
+START_TEST(flush_closes_its_gap)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_closes_its_gap"));
+    guint n_found = 0, n_closed = 0;
+    for (guint round = 0; round < 100; round++) {
+        PsRandomProfile wanted = {
+            .n_layers = 4,
+            .edge_probability = 0.3,
+            .chain = TRUE,
+            .most_tmpcs = 2,
+            .same_weights = TRUE,
+            .tensor_parallel = TRUE,
+            .devices = 6,
+            .microbatches = (guint)g_rand_int_range(random, 2, 9),
+            .memory_bytes = g_rand_int_range(random, 400, 5000) * 1e6,
+            .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
+        };
+        g_autoptr(PsProfile) profile = ps_random_profile(random, &wanted);
+        PsSetting setting = ps_setting_of_profile(profile);
+        double gap;
+        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &whole_space, 3, &gap, NULL);
+        n_found += plan != NULL;
+        n_closed += plan != NULL && gap < 1.1e-3;
+    }
+    ck_assert_msg(n_found > 50 && 4 * n_closed > 3 * n_found, "of %u: %u closed", n_found,
+                  n_closed);
+}
+END_TEST
+
 /* p equal stages without transfers, one replica each: (N + p - 1)(F + B), as synchronous 1F1B. */
 START_TEST(flush_of_equal_stages_is_1f1b)
 {
@@ -248,6 +279,6 @@ START_TEST(flush_of_equal_stages_is_1f1b)
 }
 END_TEST
 
-PS_TEST_MAIN("lists", flush_is_within_its_gap, flush_of_equal_stages_is_1f1b,
+PS_TEST_MAIN("lists", flush_is_within_its_gap, flush_closes_its_gap, flush_of_equal_stages_is_1f1b,
              top_is_the_head_of_all_plans, frontier_has_the_best_of_each_number,
              target_takes_the_fewest_devices, certified_plans_replay_fastest)

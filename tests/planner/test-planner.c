@@ -143,8 +143,7 @@ START_TEST(bounds_the_distance_where_branches_explode)
 }
 END_TEST
 
-/* ---- the published planner's optima -------------------------------------------------------------
- */
+/* ---- the published planner's optima --------------------------------------------------------- */
 
 typedef struct {
     guint checked;

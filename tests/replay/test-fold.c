@@ -400,8 +400,7 @@ START_TEST(folders_have_the_same_bytes)
 }
 END_TEST
 
-/* ---- what is folded ---------------------------------------------------------------------------
- */
+/* ---- what is folded ------------------------------------------------------------------------- */
 
 START_TEST(copies_are_the_common_divisor)
 {

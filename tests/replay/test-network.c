@@ -28,8 +28,7 @@ static PsRecording record_over(const PsWorkload *workload, PsReplayChoices choic
     return run;
 }
 
-/* ---- links that act as one ---------------------------------------------------------------------
- */
+/* ---- links that act as one ------------------------------------------------------------------ */
 
 typedef struct {
     PsSimulator *simulator;
@@ -132,8 +131,7 @@ START_TEST(links_that_act_as_one)
 }
 END_TEST
 
-/* ---- a network on which nobody shares anything -------------------------------------------------
- */
+/* ---- a network on which nobody shares anything ---------------------------------------------- */
 
 /* Borders with one length at both ends, and bytes to match at 1 GB/s; no collectives. */
 static PsWorkload *unshared_workload(GRand *rand)
@@ -242,8 +240,7 @@ START_TEST(shared_adapters)
 }
 END_TEST
 
-/* ---- ways of communicating, by hand ------------------------------------------------------------
- */
+/* ---- ways of communicating, by hand --------------------------------------------------------- */
 
 /* Two stages, forward 1 s, backward 1 s, transfers 1 s each way. */
 static PsWorkload *two_stages(guint microbatches)
@@ -328,8 +325,7 @@ START_TEST(waiting_for_less_is_never_slower)
 }
 END_TEST
 
-/* ---- the end of a batch ------------------------------------------------------------------------
- */
+/* ---- the end of a batch --------------------------------------------------------------------- */
 
 #define REPLICAS 4
 
@@ -497,8 +493,7 @@ START_TEST(sharded_steps)
 }
 END_TEST
 
-/* ---- tensor-parallel collectives ---------------------------------------------------------------
- */
+/* ---- tensor-parallel collectives ------------------------------------------------------------ */
 
 /* What profiles may say is what there is. */
 START_TEST(kinds_are_known)
@@ -576,8 +571,7 @@ START_TEST(collectives_of_layers)
 }
 END_TEST
 
-/* ---- disturbances and the loader ---------------------------------------------------------------
- */
+/* ---- disturbances and the loader ------------------------------------------------------------ */
 
 /* All devices slower by one factor: all computations longer by it. */
 START_TEST(slow_devices)

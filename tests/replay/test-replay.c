@@ -12,8 +12,7 @@ static const PsReplayChoices piper = {.assume = "piper"};
 static const PsReplayChoices cold = {.start = "cold"};
 static const PsReplayChoices cold_serial = {.start = "cold", .communication = "serial"};
 
-/* ---- closed forms -------------------------------------------------------------------------------
- */
+/* ---- closed forms --------------------------------------------------------------------------- */
 
 #define MS_PS G_GINT64_CONSTANT(1000000000)
 
@@ -165,8 +164,7 @@ START_TEST(two_versions_hide_resync)
 }
 END_TEST
 
-/* ---- second roads -------------------------------------------------------------------------------
- */
+/* ---- second roads --------------------------------------------------------------------------- */
 
 static void compare_with_oracle(const PsWorkload *workload, const PsRecording *run,
                                 gboolean amortised, guint versions)
@@ -291,8 +289,7 @@ START_TEST(any_degrees_run_at_the_slowest_cycle)
 }
 END_TEST
 
-/* ---- steady state -------------------------------------------------------------------------------
- */
+/* ---- steady state --------------------------------------------------------------------------- */
 
 /* What was called a period does repeat: a run that is simulated on, by a much larger batch from a
  * cold start, has the same rhythm. */
@@ -337,8 +334,7 @@ START_TEST(period_goes_on)
 }
 END_TEST
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 START_TEST(memory_is_balanced_and_bounded)
 {
@@ -367,8 +363,7 @@ START_TEST(memory_is_balanced_and_bounded)
 }
 END_TEST
 
-/* ---- honesty ------------------------------------------------------------------------------------
- */
+/* ---- honesty -------------------------------------------------------------------------------- */
 
 static PsRecording run_for_honesty(const PsWorkload *workload, guint trial)
 {
@@ -474,8 +469,7 @@ START_TEST(small_batches_do_not_lock)
 }
 END_TEST
 
-/* ---- deadlock -----------------------------------------------------------------------------------
- */
+/* ---- deadlock ------------------------------------------------------------------------------- */
 
 /* Two forwards before any backward, whatever the bound: stage 0 wants a gradient of microbatch 0
  * after one forward, stage 1 two activations first. */
@@ -521,8 +515,7 @@ START_TEST(deadlock_names_the_cycle)
 }
 END_TEST
 
-/* ---- wrong workloads
- * ----------------------------------------------------------------------------- */
+/* ---- wrong workloads ------------------------------------------------------------------------ */
 
 START_TEST(wrong_workloads)
 {
@@ -578,8 +571,7 @@ START_TEST(runs_longer_than_the_clock)
 }
 END_TEST
 
-/* ---- plans --------------------------------------------------------------------------------------
- */
+/* ---- plans ---------------------------------------------------------------------------------- */
 
 static PsPlanInput *published_plan(const char *name)
 {

@@ -184,8 +184,7 @@ START_TEST(every_schedule_conforms)
 }
 END_TEST
 
-/* ---- every way of communicating ----------------------------------------------------------------
- */
+/* ---- every way of communicating ------------------------------------------------------------- */
 
 /* Adds what a network needs: gradients, and bytes that take as long at 1 GB/s as the times say. */
 static void add_bytes(PsWorkload *workload, GRand *rand)
@@ -503,8 +502,7 @@ START_TEST(pipedream)
 }
 END_TEST
 
-/* ---- running out of memory --------------------------------------------------------------------
- */
+/* ---- running out of memory ------------------------------------------------------------------ */
 
 static char *overflow_of(const char *schedule, double memory_bytes)
 {

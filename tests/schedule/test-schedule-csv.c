@@ -5,8 +5,7 @@
 #include "sim/schedule/schedule-csv.h"
 #include "tests/harness/harness.h"
 
-/* ---- writing and reading ----------------------------------------------------------------------
- */
+/* ---- writing and reading -------------------------------------------------------------------- */
 
 static char *write_text(const PsSchedule *schedule, guint n_stages, guint chunks, guint batch,
                         const char *name)
@@ -93,8 +92,7 @@ START_TEST(reads_pytorch)
 }
 END_TEST
 
-/* ---- broken files -----------------------------------------------------------------------------
- */
+/* ---- broken files --------------------------------------------------------------------------- */
 
 #define EXPECTED                                                                                   \
     " (expected STAGE, then F, B, I, W, SEND_F, RECV_F, SEND_B or RECV_B and MICROBATCH, or "      \
@@ -172,8 +170,7 @@ START_TEST(broken_files)
 }
 END_TEST
 
-/* ---- deadlocks by a second road ---------------------------------------------------------------
- */
+/* ---- deadlocks by a second road ------------------------------------------------------------- */
 
 /* A lowered schedule: PyTorch's way of adding transfers, a send and its receive whenever a
  * computation has ended, so that all ranks agree on one order. */

@@ -54,8 +54,7 @@ static char *route_text(Net *net, guint source, guint destination)
     return g_string_free(text, FALSE);
 }
 
-/* ---- levels -----------------------------------------------------------------------------------
- */
+/* ---- levels --------------------------------------------------------------------------------- */
 
 #define NODE "node:4 100GB/s 2us "
 
@@ -287,8 +286,7 @@ START_TEST(links_are_found_by_name)
 }
 END_TEST
 
-/* ---- lists of links ---------------------------------------------------------------------------
- */
+/* ---- lists of links ------------------------------------------------------------------------- */
 
 START_TEST(routes_over_links)
 {

@@ -41,8 +41,7 @@ static void check_level(const PsTopology *topology, guint index, const char *nam
     ck_assert_double_eq_tol(level->latency_s, latency_s, 1e-18);
 }
 
-/* ---- forms ------------------------------------------------------------------------------------
- */
+/* ---- forms ---------------------------------------------------------------------------------- */
 
 START_TEST(reads_a_file)
 {
@@ -239,8 +238,7 @@ START_TEST(random_topologies_in_both_forms)
 }
 END_TEST
 
-/* ---- shipped files ----------------------------------------------------------------------------
- */
+/* ---- shipped files -------------------------------------------------------------------------- */
 
 /* From the data sheets: NVLink of one direction, share of the network adapters, dense fp16. */
 START_TEST(shipped_files_hold_the_data_sheets)
@@ -315,8 +313,7 @@ START_TEST(unknown_names_list_the_known_ones)
 }
 END_TEST
 
-/* ---- the checker ------------------------------------------------------------------------------
- */
+/* ---- the checker ---------------------------------------------------------------------------- */
 
 START_TEST(the_checker_sees_every_fault)
 {

@@ -7,8 +7,7 @@
 #include "sim/trace/summary.h"
 #include "tests/harness/harness.h"
 
-/* ---- round trip ---------------------------------------------------------------------------------
- */
+/* ---- round trip ----------------------------------------------------------------------------- */
 
 static PsRunSummary *make_summary(void)
 {
@@ -446,8 +445,7 @@ START_TEST(unfinished_runs_leave_nothing)
 }
 END_TEST
 
-/* ---- broken folders
- * ------------------------------------------------------------------------------ */
+/* ---- broken folders ------------------------------------------------------------------------- */
 
 #define TRACE "trace.csv"
 #define MEMORY "memory.csv"
@@ -571,8 +569,7 @@ START_TEST(broken_folders_are_refused)
 }
 END_TEST
 
-/* ---- the sample
- * ---------------------------------------------------------------------------------- */
+/* ---- the sample ----------------------------------------------------------------------------- */
 
 static char *without_version(const char *text)
 {
