@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The state below is the program's, because a signal is: a handler has no other way to it. All of
@@ -16,6 +17,7 @@
 #define MOST_FILES 256
 #define UNLISTED MOST_FILES /* handle of a file that found no place in the table */
 #define MOST_WAITS 1000     /* milliseconds */
+#define ONE_PRESS_MS 300
 
 typedef enum { FREE, CHANGING, LISTED } FileState;
 
@@ -25,7 +27,8 @@ static struct {
 } files[MOST_FILES];
 static atomic_int holds;
 static atomic_int requested;
-static atomic_int making; /* threads between making a file and listing it */
+static atomic_llong requested_ms; /* when */
+static atomic_int making;         /* threads between making a file and listing it */
 static atomic_int dying;
 
 static const int signals[] = {SIGINT, SIGTERM};
@@ -50,10 +53,24 @@ static void die(int number)
     raise(number); /* at the end of the handler */
 }
 
+static long long now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/* Programs that pass a signal on, such as timeout, send it to the process and to its group: what
+ * comes twice at one moment is one wish. */
 static void handle(int number)
 {
     int saved = errno;
-    if (atomic_load(&holds) == 0 || atomic_exchange(&requested, 1) == 1) {
+    if (atomic_load(&holds) == 0) {
+        die(number);
+    } else if (atomic_load(&requested) == 0) {
+        atomic_store(&requested_ms, now_ms()); /* first, for other threads */
+        atomic_store(&requested, 1);
+    } else if (now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
         die(number);
     }
     errno = saved;

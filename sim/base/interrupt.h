@@ -8,8 +8,9 @@
  * by main. */
 void ps_interrupt_install(void);
 
-/* From the first hold to the last release the first signal only sets a flag; a second one kills as
- * above. The first hold clears the flag. Any thread may call any of these. */
+/* From the first hold to the last release the first signal only sets a flag; a second one, unless
+ * it comes with the first (within 0.3 s), kills as above. The first hold clears the flag. Any
+ * thread may call any of these. */
 void ps_interrupt_hold(void);
 void ps_interrupt_release(void);
 gboolean ps_interrupt_requested(void);

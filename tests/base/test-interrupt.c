@@ -122,6 +122,7 @@ static void hold_off(const char *folder)
     ps_interrupt_hold();
     right = right && !ps_interrupt_requested();
     raise(SIGTERM);
+    raise(SIGTERM); /* the same wish, sent twice */
     right = right && ps_interrupt_requested();
     ps_interrupt_release();
     ps_interrupt_release();
@@ -138,6 +139,7 @@ static void signal_twice(const char *folder)
     (void)open_output(folder, "held");
     ps_interrupt_hold();
     raise(SIGTERM);
+    g_usleep(G_USEC_PER_SEC / 2);
     raise(SIGINT);
 }
 
