@@ -30,8 +30,7 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
                                const PsPlannerOptions *options)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
-    g_autoptr(PsSearch) search =
-        ps_search_new(planning->costs, planning->downsets, planning->solver, options->degrees);
+    g_autoptr(PsSearch) search = ps_planning_search(planning, options->degrees);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
     PsThreshold floor = {0, 1, FALSE};
@@ -83,8 +82,7 @@ PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *settin
                                const PsPlannerOptions *options, double tps_s, GError **error)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
-    g_autoptr(PsSearch) search =
-        ps_search_new(planning->costs, planning->downsets, planning->solver, options->degrees);
+    g_autoptr(PsSearch) search = ps_planning_search(planning, options->degrees);
     double load = tps_s / planning->costs->time_quantum_s;
     PsThreshold target = PS_NO_THRESHOLD;
     if (load < (double)target.numerator) {

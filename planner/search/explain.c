@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/search/layout-plan.h"
+#include "planner/search/least.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
 
@@ -14,7 +15,8 @@ static PsLayout *fit_into(const PsCosts *costs, const PsDownsets *downsets, PsDe
                           gint64 memory)
 {
     g_autoptr(PsStageSolver) solver = ps_stage_solver_new(costs, downsets, memory, TRUE);
-    g_autoptr(PsSearch) search = ps_search_new(costs, downsets, solver, degrees);
+    g_autoptr(PsRest) rest = ps_rest_new(costs, downsets, solver);
+    g_autoptr(PsSearch) search = ps_search_new(costs, downsets, solver, rest, degrees);
     return ps_search_within(search, NULL, PS_NO_THRESHOLD, FALSE);
 }
 
@@ -269,7 +271,8 @@ static double best_tps_s(const PsCosts *costs, const PsDownsets *downsets, PsDeg
         return NAN;
     }
     g_autoptr(PsStageSolver) solver = ps_stage_solver_new(costs, downsets, costs->memory, FALSE);
-    g_autoptr(PsSearch) search = ps_search_new(costs, downsets, solver, degrees);
+    g_autoptr(PsRest) rest = ps_rest_new(costs, downsets, solver);
+    g_autoptr(PsSearch) search = ps_search_new(costs, downsets, solver, rest, degrees);
     g_autoptr(PsLayout) layout = ps_search_best(search, NULL, NULL);
     PsThreshold load = ps_layout_load(layout);
     return (double)load.numerator / (double)load.denominator * costs->time_quantum_s;

@@ -1,7 +1,7 @@
 /* From the planner's layouts to plans. */
 #pragma once
 
-#include "planner/search/search.h"
+#include "planner/search/layout.h"
 
 /* The plan of a layout with the cheapest TMPCs that fit. */
 PsPlan *ps_layout_to_plan(const PsLayout *layout, const PsCosts *costs, PsStageSolver *solver);

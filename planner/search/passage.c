@@ -80,7 +80,7 @@ static void put_on_top(PsPassage *passage, Stage *stage, guint divisor)
     stage->run.in_flight = 0;
     for (guint sum = 0; sum + d <= passage->most_sum; sum++) {
         const Cell *below = cell_at(passage, stage->run.lower, sum);
-        guint in_flight = 1 + (sum + d - 1) / d;
+        guint in_flight = ps_in_flight_on(sum, d);
         if (below->cost == PS_KNAPSACK_NONE) {
             continue;
         }
@@ -172,7 +172,7 @@ static PsLayout *read_layout(PsPassage *passage, guint sum)
                           .upper = downset,
                           .degree = cell->degree,
                           .data_parallel = d,
-                          .in_flight = 1 + (sum - d + d - 1) / d};
+                          .in_flight = ps_in_flight_on(sum - d, d)};
         g_array_append_val(runs, run);
         layout->devices += d * costs->degrees[cell->degree];
         sum -= d;

@@ -7,7 +7,7 @@
  * the layout behind it is one of them where it takes no more. */
 #pragma once
 
-#include "planner/search/search.h"
+#include "planner/search/layout.h"
 
 typedef struct PsPassage PsPassage;
 

@@ -20,6 +20,7 @@ PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
     planning->costs = ps_costs_new(profile, setting, &planning->options.restrictions);
     planning->solver =
         ps_stage_solver_new(planning->costs, planning->downsets, planning->costs->memory, FALSE);
+    planning->rest = ps_rest_new(planning->costs, planning->downsets, planning->solver);
     return planning;
 }
 
@@ -28,15 +29,17 @@ void ps_planning_free(PsPlanning *planning)
     if (planning == NULL) {
         return;
     }
+    ps_rest_free(planning->rest);
     ps_stage_solver_free(planning->solver);
     ps_costs_free(planning->costs);
     ps_downsets_free(planning->downsets);
     g_free(planning);
 }
 
-static PsSearch *search_for(const PsPlanning *planning, PsDegrees degrees)
+PsSearch *ps_planning_search(const PsPlanning *planning, PsDegrees degrees)
 {
-    return ps_search_new(planning->costs, planning->downsets, planning->solver, degrees);
+    return ps_search_new(planning->costs, planning->downsets, planning->solver, planning->rest,
+                         degrees);
 }
 
 static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
@@ -55,42 +58,17 @@ static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
 
 /* ---- the best, nested if need be ------------------------------------------------------------ */
 
-/* Whether there is a nested layout within a load: asked on another thread. */
-typedef struct {
-    const PsPlanning *planning;
-    PsStageSolver *solver; /* its own */
-    PsThreshold load;
-    gboolean any;
-} NestedQuestion;
-
-static gpointer ask_for_nested(gpointer data)
-{
-    NestedQuestion *question = data;
-    const PsPlanning *planning = question->planning;
-    g_autoptr(PsSearch) search =
-        ps_search_new(planning->costs, planning->downsets, question->solver, PS_DEGREES_NESTED);
-    g_autoptr(PsLayout) layout = ps_search_within(search, NULL, question->load, FALSE);
-    question->any = layout != NULL;
-    return NULL;
-}
-
-/* The best of all layouts of this load; of those that tie in load a nested one, if there is any. To
- * break the ties among all and to ask for nested ones takes about as long, so both are done at
- * once.
- */
+/* The best of all layouts of this load; of those that tie in load a nested one, if there is any:
+ * the best of the nested by the same order. */
 static PsLayout *best_of_load(const PsPlanning *planning, PsSearch *search, PsThreshold load)
 {
-    NestedQuestion question = {planning, ps_stage_solver_copy(planning->solver), load, FALSE};
-    GThread *thread = g_thread_new("nested", ask_for_nested, &question);
-    PsLayout *best = ps_search_within(search, NULL, load, TRUE);
-    g_thread_join(thread);
-    ps_stage_solver_free(question.solver);
-    if (is_nested(planning, best) || !question.any) {
-        return best; /* a nested one is the best of the nested by the same order */
+    g_autoptr(PsLayout) best = ps_search_within(search, NULL, load, TRUE);
+    if (is_nested(planning, best)) {
+        return g_steal_pointer(&best);
     }
-    ps_layout_free(best);
-    g_autoptr(PsSearch) nested = search_for(planning, PS_DEGREES_NESTED);
-    return ps_search_within(nested, NULL, load, TRUE);
+    g_autoptr(PsSearch) nested = ps_planning_search(planning, PS_DEGREES_NESTED);
+    PsLayout *layout = ps_search_within(nested, NULL, load, TRUE);
+    return layout != NULL ? layout : g_steal_pointer(&best);
 }
 
 static void explain(const PsPlanning *planning, GError **error)
@@ -105,7 +83,7 @@ static void explain(const PsPlanning *planning, GError **error)
 
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
 {
-    g_autoptr(PsSearch) search = search_for(planning, planning->options.degrees);
+    g_autoptr(PsSearch) search = ps_planning_search(planning, planning->options.degrees);
     gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
                         planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
     g_autoptr(PsLayout) least = ps_search_least(search, NULL, NULL);
@@ -120,7 +98,7 @@ PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
 
 PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)
 {
-    g_autoptr(PsSearch) search = search_for(planning, PS_DEGREES_NESTED);
+    g_autoptr(PsSearch) search = ps_planning_search(planning, PS_DEGREES_NESTED);
     PsThreshold floor = ps_layout_load(best);
     return ps_search_best(search, NULL, &floor);
 }
@@ -130,7 +108,7 @@ PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
     PsPlan *plan = ps_layout_to_plan(layout, planning->costs, planning->solver);
     plan->optimal = planning->exact;
     if (!planning->exact) {
-        double bound = (double)ps_least_load(planning->costs);
+        double bound = (double)ps_rest_least_load(planning->rest, planning->costs->setting.devices);
         PsThreshold load = ps_layout_load(layout);
         plan->gap = (double)load.numerator / (double)load.denominator / bound - 1;
     }
@@ -258,7 +236,7 @@ GPtrArray *ps_planning_top(PsPlanning *planning, guint n, GError **error)
     }
     GPtrArray *top = g_ptr_array_new_with_free_func((GDestroyNotify)ps_layout_free);
     g_ptr_array_add(top, best);
-    g_autoptr(PsSearch) search = search_for(planning, planning->options.degrees);
+    g_autoptr(PsSearch) search = ps_planning_search(planning, planning->options.degrees);
     g_autoptr(GPtrArray) queue = g_ptr_array_new_with_free_func(candidate_free);
     add_candidate(queue, search, NULL, 0, g_array_new(FALSE, FALSE, sizeof(PsStageRun)));
     while (top->len < n && queue->len > 0) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/search/planner.h"
-#include "planner/search/search.h"
+#include "planner/search/least.h"
 
 typedef struct {
     PsPlannerOptions options;
@@ -10,6 +10,7 @@ typedef struct {
     PsDownsets *downsets;
     PsCosts *costs;
     PsStageSolver *solver;
+    PsRest *rest;
 } PsPlanning;
 
 /* All downsets of the graph, or where there are more than PS_MOST_DOWNSETS those along one order of
@@ -22,6 +23,9 @@ PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
                             const PsPlannerOptions *options);
 void ps_planning_free(PsPlanning *planning);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPlanning, ps_planning_free)
+
+/* A search in it, on all devices. */
+PsSearch *ps_planning_search(const PsPlanning *planning, PsDegrees degrees);
 
 /* The best layout, as ps_planner_plan describes it; NULL with error (NEGATIVE) where nothing fits.
  */

@@ -1,24 +1,8 @@
 #include "planner/search/search.h"
 
-#include <math.h>
-
 typedef __int128 Wide;
 
 #define UNLIMITED (G_MAXINT64 / 4)
-
-/* One way to lay out a downset. */
-typedef struct {
-    guint sum_data_parallel;
-    PsSpot spot;     /* of the first stage */
-    guint in_flight; /* y of the first stage */
-    guint window;    /* microbatches that it keeps from earlier stages: s or u */
-    guint n_stages;
-    double squares;         /* sum of squared loads */
-    gint64 load;            /* load·d of the first stage, where one level is in force */
-    guint lower;            /* the first stage is this downset \ lower ... */
-    guint rest_shape, rest; /* ... on top of this entry of lower's front of this shape */
-    guint data_parallel, degree;
-} Entry;
 
 /* One more stage: its d and the shape of the degrees after it. */
 typedef struct {
@@ -30,68 +14,23 @@ struct PsSearch {
     const PsCosts *costs;
     const PsDownsets *downsets;
     PsStageSolver *solver;
+    PsRest *rest;
     PsStageWalk *walk;
     PsDegrees degrees;
     gboolean least_d_is_best; /* on top of a given layout, of those within the threshold */
     guint n_shapes;
     Transition *transitions; /* those of shape i are [first_transition[i] ..], smallest d first */
     guint *first_transition; /* [n_shapes + 1] */
-    guint *wider;         /* other shapes that cover shape i (degrees.h) are [first_wider[i] ..] */
-    guint *first_wider;   /* [n_shapes + 1] */
-    GArray **fronts;      /* [n_downsets][n_shapes] of Entry: s ascending, devices descending */
-    Wide *remaining_work; /* [n_downsets]: least device-time of the layers outside */
+    PsFronts *fronts;
     guint devices;
     gboolean has_levels; /* more than one */
     const PsSubspace *subspace;
     /* Under the threshold at hand: */
+    PsThreshold threshold;
     gint64 *caps;        /* [n_divisors]: largest load·d within it */
     guint *most_devices; /* [n_downsets]: what a layout may use and leave enough for the rest */
     gboolean break_ties;
 };
-
-PsLayout *ps_layout_copy(const PsLayout *layout)
-{
-    PsLayout *copy = g_memdup2(layout, sizeof *layout);
-    copy->runs = g_memdup2(layout->runs, layout->n_stages * sizeof *layout->runs);
-    copy->loads = g_memdup2(layout->loads, layout->n_stages * sizeof *layout->loads);
-    return copy;
-}
-
-void ps_layout_free(PsLayout *layout)
-{
-    if (layout == NULL) {
-        return;
-    }
-    g_free(layout->runs);
-    g_free(layout->loads);
-    g_free(layout);
-}
-
-PsThreshold ps_layout_load(const PsLayout *layout)
-{
-    PsThreshold most = {0, 1, FALSE};
-    for (guint i = 0; i < layout->n_stages; i++) {
-        gint64 d = layout->runs[i].data_parallel;
-        if ((Wide)layout->loads[i] * most.denominator > (Wide)most.numerator * d) {
-            most = (PsThreshold){layout->loads[i], d, FALSE};
-        }
-    }
-    return most;
-}
-
-/* Device-time that a layer takes at the least: t·p, whatever the degree. */
-static Wide least_work(const PsCosts *costs, guint layer)
-{
-    Wide least = -1;
-    for (guint t = 0; t < costs->n_degrees; t++) {
-        const PsLayerCost *cost = ps_layer_cost(costs, layer, t);
-        Wide work = (Wide)costs->degrees[t] * cost->min_time;
-        if (cost->n_tmpcs > 0 && (least < 0 || work < least)) {
-            least = work;
-        }
-    }
-    return least;
-}
 
 static void list_transitions(PsSearch *search)
 {
@@ -112,39 +51,14 @@ static void list_transitions(PsSearch *search)
     search->transitions = g_memdup2(transitions->data, transitions->len * sizeof(Transition));
 }
 
-gint64 ps_least_load(const PsCosts *costs)
-{
-    Wide work = 0;
-    for (guint v = 0; v < costs->profile->n_layers; v++) {
-        work += least_work(costs, v);
-    }
-    return (gint64)(work / costs->setting.devices);
-}
-
-static void list_wider(PsSearch *search)
-{
-    GArray *wider = g_array_new(FALSE, FALSE, sizeof(guint));
-    search->first_wider = g_new(guint, search->n_shapes + 1);
-    for (guint shape = 0; shape < search->n_shapes; shape++) {
-        search->first_wider[shape] = wider->len;
-        for (guint other = 1; shape > 0 && other < search->n_shapes; other++) {
-            if (other != shape &&
-                ps_degrees_covers(search->degrees, other, shape, search->costs->divisors)) {
-                g_array_append_val(wider, other);
-            }
-        }
-    }
-    search->first_wider[search->n_shapes] = wider->len;
-    search->wider = (guint *)(gpointer)g_array_free(wider, FALSE);
-}
-
 PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
-                        PsDegrees degrees)
+                        PsRest *rest, PsDegrees degrees)
 {
     PsSearch *search = g_new0(PsSearch, 1);
     search->costs = costs;
     search->downsets = downsets;
     search->solver = solver;
+    search->rest = rest;
     search->walk = ps_stage_walk_new(costs, downsets);
     search->caps = g_new(gint64, costs->n_divisors);
     search->most_devices = g_new(guint, downsets->n_downsets);
@@ -153,23 +67,24 @@ PsSearch *ps_search_new(const PsCosts *costs, const PsDownsets *downsets, PsStag
     search->has_levels = costs->levels.n > 1;
     search->least_d_is_best =
         degrees == PS_DEGREES_ANY && costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
-    search->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
+    search->fronts = ps_fronts_new(costs, degrees, downsets->n_downsets);
+    search->n_shapes = ps_fronts_n_shapes(search->fronts);
     list_transitions(search);
-    list_wider(search);
-    gsize n_fronts = (gsize)downsets->n_downsets * search->n_shapes;
-    search->fronts = g_new(GArray *, n_fronts);
-    for (gsize i = 0; i < n_fronts; i++) {
-        search->fronts[i] = g_array_new(FALSE, FALSE, sizeof(Entry));
-    }
-    search->remaining_work = g_new0(Wide, downsets->n_downsets);
-    for (guint i = 0; i < downsets->n_downsets; i++) {
-        for (guint v = 0; v < costs->profile->n_layers; v++) {
-            if (!ps_set_has(ps_downset(downsets, i), v)) {
-                search->remaining_work[i] += least_work(costs, v);
-            }
-        }
-    }
     return search;
+}
+
+void ps_search_free(PsSearch *search)
+{
+    if (search == NULL) {
+        return;
+    }
+    ps_stage_walk_free(search->walk);
+    ps_fronts_free(search->fronts);
+    g_free(search->transitions);
+    g_free(search->first_transition);
+    g_free(search->caps);
+    g_free(search->most_devices);
+    g_free(search);
 }
 
 void ps_search_set_devices(PsSearch *search, guint devices)
@@ -178,29 +93,9 @@ void ps_search_set_devices(PsSearch *search, guint devices)
     search->devices = devices;
 }
 
-static GArray *front_at(const PsSearch *search, guint downset, guint shape)
+gint64 ps_search_least_load(const PsSearch *search)
 {
-    return search->fronts[(gsize)downset * search->n_shapes + shape];
-}
-
-void ps_search_free(PsSearch *search)
-{
-    if (search == NULL) {
-        return;
-    }
-    for (gsize i = 0; i < (gsize)search->downsets->n_downsets * search->n_shapes; i++) {
-        g_array_unref(search->fronts[i]);
-    }
-    ps_stage_walk_free(search->walk);
-    g_free(search->fronts);
-    g_free(search->transitions);
-    g_free(search->first_transition);
-    g_free(search->wider);
-    g_free(search->first_wider);
-    g_free(search->remaining_work);
-    g_free(search->caps);
-    g_free(search->most_devices);
-    g_free(search);
+    return ps_rest_least_load(search->rest, search->devices);
 }
 
 /* ---- one threshold -------------------------------------------------------------------------- */
@@ -213,129 +108,25 @@ static gint64 scale(PsThreshold threshold, gint64 multiplier)
     return (gint64)MIN(cap, (Wide)UNLIMITED);
 }
 
+static PsDemand demand_of(const PsSearch *search)
+{
+    return (PsDemand){search->threshold, search->caps, search->devices, search->degrees};
+}
+
 static void apply_threshold(PsSearch *search, PsThreshold threshold)
 {
+    search->threshold = threshold;
     for (guint i = 0; i < search->costs->n_divisors; i++) {
         search->caps[i] = scale(threshold, search->costs->divisors[i]);
     }
-    /* Every stage has t·(sum of p) <= T·d·t, so the layers outside need work/T devices. */
-    guint devices = search->devices;
-    for (guint i = 0; i < search->downsets->n_downsets; i++) {
-        Wide need = 0;
-        if (search->remaining_work[i] > 0) {
-            need = threshold.numerator == 0 ? (Wide)devices + 1
-                                            : (search->remaining_work[i] * threshold.denominator +
-                                               threshold.numerator - 1) /
-                                                  threshold.numerator;
-        }
-        need = MAX(need, i + 1 < search->downsets->n_downsets ? 1 : 0);
-        search->most_devices[i] = need > devices ? 0 : devices - (guint)need;
-        for (guint shape = 0; shape < search->n_shapes; shape++) {
-            g_array_set_size(front_at(search, i, shape), 0);
-        }
-    }
-}
-
-/* Whether `a` can take the place of `b` under every continuation. *tie: both may then end with as
- * many devices and the same sum of d. */
-static gboolean stands_in(const PsSearch *search, const Entry *a, const Entry *b, gboolean *tie)
-{
-    if (a->sum_data_parallel > b->sum_data_parallel || a->spot.devices > b->spot.devices ||
-        a->window > b->window) {
-        return FALSE;
-    }
-    gboolean apart = FALSE;
-    if (search->has_levels && !ps_spot_covers(&search->costs->levels, &a->spot, &b->spot, &apart)) {
-        return FALSE;
-    }
-    *tie = a->sum_data_parallel == b->sum_data_parallel &&
-           (apart || a->spot.devices == b->spot.devices);
-    return TRUE;
-}
-
-/* TRUE if a is at least as good as b for every continuation. */
-static gboolean dominates(const PsSearch *search, const Entry *a, const Entry *b)
-{
-    gboolean tie;
-    if (!stands_in(search, a, b, &tie)) {
-        return FALSE;
-    }
-    if (!search->break_ties || !tie) {
-        return TRUE;
-    }
-    return a->n_stages < b->n_stages || (a->n_stages == b->n_stages && a->squares <= b->squares);
-}
-
-/* Adds an entry to a front unless one there dominates it; drops those that it dominates. */
-static void add_entry(const PsSearch *search, GArray *front, const Entry *entry)
-{
-    Entry *entries = (Entry *)(void *)front->data;
-    guint kept = 0, at = 0;
-    for (guint i = 0; i < front->len; i++) {
-        if (dominates(search, &entries[i], entry)) {
-            return; /* then the new one dominated none before it: nothing was moved */
-        }
-        if (dominates(search, entry, &entries[i])) {
-            continue;
-        }
-        entries[kept++] = entries[i];
-        at += entries[kept - 1].sum_data_parallel < entry->sum_data_parallel;
-    }
-    g_array_set_size(front, kept);
-    g_array_insert_vals(front, at, entry, 1);
-}
-
-/* Quick look before a knapsack is solved for an entry that could not stay. */
-static gboolean hopeless(const PsSearch *search, const GArray *front, const Entry *entry)
-{
-    for (guint i = 0; i < front->len; i++) {
-        const Entry *other = &g_array_index(front, Entry, i);
-        if (other->sum_data_parallel > entry->sum_data_parallel) {
-            return FALSE;
-        }
-        gboolean tie;
-        if (stands_in(search, other, entry, &tie) &&
-            !(search->break_ties && tie && entry->n_stages <= other->n_stages)) {
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-/* The same of the fronts of all shapes that cover the entry's; those tell no ties apart. */
-static gboolean hopeless_in_shape(const PsSearch *search, guint downset, guint shape,
-                                  const Entry *entry)
-{
-    if (hopeless(search, front_at(search, downset, shape), entry)) {
-        return TRUE;
-    }
-    guint end = search->break_ties ? search->first_wider[shape] : search->first_wider[shape + 1];
-    for (guint i = search->first_wider[shape]; i < end; i++) {
-        if (hopeless(search, front_at(search, downset, search->wider[i]), entry)) {
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
-/* First divisor d at which the stage's time alone is within the threshold, or n_divisors. */
-static guint least_divisor(const PsSearch *search, const PsStageSums *sums)
-{
-    const PsLinkSums *links = &sums->links[0];
-    guint i = 0;
-    while (i < search->costs->n_divisors &&
-           sums->fast_time + links->enter + links->leave +
-                   (search->costs->divisors[i] - 1) * links->resync >
-               search->caps[i]) {
-        i++;
-    }
-    return i;
+    PsDemand demand = demand_of(search);
+    ps_rest_most_devices(search->rest, &demand, search->most_devices);
 }
 
 /* One layout of the lower downset, and the d that may stand on top of it. */
 typedef struct {
     guint shape, index;
-    const Entry *entry;
+    const PsEntry *entry;
     const Transition *first, *end;
 } Rest;
 
@@ -378,17 +169,16 @@ static gboolean left_out(const PsSearch *search, const Stage *stage)
 typedef struct {
     Stage *stage;
     const Rest *rest;
-    GArray *front;
-    guint shape; /* of the front */
+    guint shape; /* of the front that it goes to */
     gint64 cap;
-    Entry entry; /* its first members, until it is added */
+    PsEntry entry; /* its first members, until it is added */
 } Put;
 
 /* Adds the entry for the levels in `enters`, at which the stage has this load. */
 static void add_at(const PsSearch *search, Put *put, gint64 load, guint enters)
 {
     const PsStageRun *run = &put->stage->run;
-    Entry *entry = &put->entry;
+    PsEntry *entry = &put->entry;
     double share = (double)load / run->data_parallel;
     entry->spot.enters = (guint8)enters;
     entry->in_flight = run->in_flight;
@@ -399,7 +189,7 @@ static void add_at(const PsSearch *search, Put *put, gint64 load, guint enters)
     entry->rest = put->rest->index;
     entry->data_parallel = run->data_parallel;
     entry->degree = run->degree;
-    add_entry(search, put->front, entry);
+    ps_fronts_add(search->fronts, run->upper, put->shape, entry);
 }
 
 /* Adds the entry for all levels at which the stage may be entered within the cap; where ties are
@@ -446,7 +236,7 @@ static gboolean put_at(const PsSearch *search, Put *put, const PsSpot *spot)
     if (search->has_levels) {
         put->entry.spot.enters = (guint8)((1u << search->costs->levels.n) - (1u << spot->level));
     }
-    return hopeless_in_shape(search, put->stage->run.upper, put->shape, &put->entry) ||
+    return ps_fronts_hopeless(search->fronts, put->stage->run.upper, put->shape, &put->entry) ||
            add_within(search, put);
 }
 
@@ -475,7 +265,7 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
     PsStageRun *run = &stage->run;
     guint t = costs->degrees[run->degree];
     gboolean pipers = costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
-    const Entry *below = rest->entry;
+    const PsEntry *below = rest->entry;
     for (const Transition *next = rest->first; next < rest->end; next++) {
         guint d = costs->divisors[next->divisor];
         guint sum = below->sum_data_parallel + d;
@@ -484,7 +274,7 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
             return; /* a larger d is worse in both */
         }
         run->data_parallel = d;
-        run->in_flight = 1 + (below->window + d - 1) / d;
+        run->in_flight = ps_in_flight_on(below->window, d);
         guint window = pipers ? sum : run->in_flight * d;
         if (window > costs->setting.microbatches ||
             (search->subspace != NULL && left_out(search, stage))) {
@@ -493,7 +283,6 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
         Put put;
         put.stage = stage;
         put.rest = rest;
-        put.front = front_at(search, run->upper, next->shape);
         put.shape = next->shape;
         put.cap = search->caps[next->divisor];
         put.entry.sum_data_parallel = sum;
@@ -508,7 +297,7 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
 /* Tries the stage on top of every layout of its lower downset. */
 static void put_on_all(const PsSearch *search, Stage *stage)
 {
-    guint first_divisor = least_divisor(search, stage->sums);
+    guint first_divisor = ps_stage_least_divisor(search->costs, stage->sums, search->caps);
     if (first_divisor == search->costs->n_divisors) {
         return;
     }
@@ -516,8 +305,9 @@ static void put_on_all(const PsSearch *search, Stage *stage)
     stage->most_devices = search->most_devices[stage->run.upper];
     Rest rest;
     for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
-        const GArray *front = front_at(search, stage->run.lower, rest.shape);
-        if (front->len == 0) {
+        guint n_entries;
+        const PsEntry *front = ps_front(search->fronts, stage->run.lower, rest.shape, &n_entries);
+        if (n_entries == 0) {
             continue;
         }
         rest.first = search->transitions + search->first_transition[rest.shape];
@@ -529,8 +319,8 @@ static void put_on_all(const PsSearch *search, Stage *stage)
             continue;
         }
         guint least_d = search->costs->divisors[rest.first->divisor];
-        for (rest.index = 0; rest.index < front->len; rest.index++) {
-            rest.entry = &g_array_index(front, Entry, rest.index);
+        for (rest.index = 0; rest.index < n_entries; rest.index++) {
+            rest.entry = &front[rest.index];
             if (rest.entry->sum_data_parallel + least_d > stage->most_sum) {
                 break; /* the others have larger sums */
             }
@@ -539,33 +329,18 @@ static void put_on_all(const PsSearch *search, Stage *stage)
     }
 }
 
-static gboolean reached(const PsSearch *search, guint downset)
-{
-    for (guint shape = 0; shape < search->n_shapes; shape++) {
-        if (front_at(search, downset, shape)->len > 0) {
-            return TRUE;
-        }
-    }
-    return FALSE;
-}
-
 /* Tries every stage on top of the layouts of one downset. */
 static void extend_layouts(PsSearch *search, guint lower)
 {
-    const PsCosts *costs = search->costs;
-    gint64 largest_cap = search->caps[costs->n_divisors - 1];
-    guint least_in_flight = lower == 0 ? 1 : 2; /* y = ceil(s/d), and later stages add to s */
     const PsStageSums *sums;
     Stage stage = {.run = {.lower = lower}};
     PsStageRun *run = &stage.run;
     ps_stage_walk_begin(search->walk, lower);
     while (ps_stage_walk_next(search->walk, &run->upper, &sums)) {
         gboolean any = FALSE;
-        for (run->degree = 0; run->degree < costs->n_degrees; run->degree++) {
-            /* Edge costs may fall as a stage grows, times and memory only rise. */
+        for (run->degree = 0; run->degree < search->costs->n_degrees; run->degree++) {
             stage.sums = &sums[run->degree];
-            if (stage.sums->possible && stage.sums->fast_time <= largest_cap &&
-                ps_stage_may_fit(search->solver, stage.sums, least_in_flight)) {
+            if (ps_stage_may_keep(search->solver, lower, stage.sums, search->caps)) {
                 any = TRUE;
                 put_on_all(search, &stage);
             }
@@ -574,33 +349,6 @@ static void extend_layouts(PsSearch *search, guint lower)
             ps_stage_walk_prune(search->walk);
         }
     }
-}
-
-/* Fewest devices, least sum of d, and to break ties fewest stages and least squares. */
-static gboolean is_better(const PsSearch *search, const Entry *a, const Entry *b)
-{
-    if (a->spot.devices != b->spot.devices) {
-        return a->spot.devices < b->spot.devices;
-    }
-    if (a->sum_data_parallel != b->sum_data_parallel || !search->break_ties) {
-        return a->sum_data_parallel < b->sum_data_parallel;
-    }
-    return a->n_stages < b->n_stages || (a->n_stages == b->n_stages && a->squares < b->squares);
-}
-
-static const Entry *best_entry(const PsSearch *search, guint downset)
-{
-    const Entry *best = NULL;
-    for (guint shape = 0; shape < search->n_shapes; shape++) {
-        const GArray *front = front_at(search, downset, shape);
-        for (guint i = 0; i < front->len; i++) {
-            const Entry *entry = &g_array_index(front, Entry, i);
-            if (best == NULL || is_better(search, entry, best)) {
-                best = entry;
-            }
-        }
-    }
-    return best;
 }
 
 /* With all that crosses levels, only the whole layout tells a stage's load. */
@@ -616,7 +364,7 @@ static gint64 load_of(const PsSearch *search, const PsStageRun *run)
 static PsLayout *trace_layout(const PsSearch *search)
 {
     guint upper = search->downsets->n_downsets - 1;
-    const Entry *entry = best_entry(search, upper);
+    const PsEntry *entry = ps_fronts_best(search->fronts, upper);
     if (entry == NULL) {
         return NULL;
     }
@@ -639,7 +387,8 @@ static PsLayout *trace_layout(const PsSearch *search)
         layout->loads[i] = search->has_levels ? load_of(search, &layout->runs[i]) : entry->load;
         upper = entry->lower;
         enter = spot->leave;
-        entry = &g_array_index(front_at(search, upper, entry->rest_shape), Entry, entry->rest);
+        guint n_entries;
+        entry = ps_front(search->fronts, upper, entry->rest_shape, &n_entries) + entry->rest;
     }
     return layout;
 }
@@ -649,8 +398,8 @@ static PsLayout *trace_layout(const PsSearch *search)
 static void begin(PsSearch *search)
 {
     const PsSubspace *subspace = search->subspace;
-    const Entry nothing = {0};
-    g_array_append_val(front_at(search, 0, 0), nothing);
+    const PsEntry nothing = {0};
+    ps_fronts_add(search->fronts, 0, 0, &nothing);
     for (guint i = 0; subspace != NULL && i < subspace->n_fixed; i++) {
         const PsStageRun *run = &subspace->base->runs[subspace->base->n_stages - 1 - i];
         PsLinkSums links[PS_MOST_LEVELS];
@@ -666,90 +415,22 @@ PsLayout *ps_search_within(PsSearch *search, const PsSubspace *subspace, PsThres
                            gboolean break_ties)
 {
     apply_threshold(search, threshold);
+    ps_fronts_clear(search->fronts, break_ties);
     search->break_ties = break_ties;
     search->subspace = subspace;
     begin(search);
     guint start = subspace != NULL ? start_downset(subspace) : 0;
     for (guint lower = start; lower + 1 < search->downsets->n_downsets; lower++) {
-        if (reached(search, lower)) {
+        if (ps_fronts_reach(search->fronts, lower)) {
             extend_layouts(search, lower);
         }
     }
     return trace_layout(search);
 }
 
-/* ---- the least threshold -------------------------------------------------------------------- */
-
-/* Work spread over all devices: no threshold below it is feasible. */
-static gint64 lower_bound(const PsSearch *search)
+void ps_search_learn(PsSearch *search)
 {
-    return (gint64)(search->remaining_work[0] / search->devices);
-}
-
-/* A first feasible layout: thresholds at distances from the lower bound that double, since near it
- * the search prunes most; then none at all. *infeasible is raised to the largest that failed. */
-static PsLayout *first_layout(PsSearch *search, const PsSubspace *subspace, gint64 *infeasible)
-{
-    double bound = (double)MAX(*infeasible, 1);
-    for (double distance = 0.002; distance < 100; distance *= 2) {
-        double limit = bound * (1 + distance);
-        if (limit >= (double)UNLIMITED) {
-            break;
-        }
-        PsThreshold threshold = {(gint64)limit, 1, FALSE};
-        PsLayout *layout = ps_search_within(search, subspace, threshold, FALSE);
-        if (layout != NULL) {
-            return layout;
-        }
-        *infeasible = threshold.numerator;
-    }
-    return ps_search_within(search, subspace, PS_NO_THRESHOLD, FALSE);
-}
-
-/* Bisection until the gap is small, then alternately "anything strictly better?", which either ends
- * the search with the proof or brings a better layout, and a halving of what gap is left. */
-PsLayout *ps_search_least(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
-{
-    gint64 infeasible = lower_bound(search) - 1;
-    if (floor != NULL) {
-        g_autoptr(PsLayout) at_floor = ps_search_within(search, subspace, *floor, FALSE);
-        if (at_floor != NULL) {
-            return g_steal_pointer(&at_floor);
-        }
-        infeasible = MAX(infeasible, floor->numerator / floor->denominator);
-    }
-    g_autoptr(PsLayout) best = first_layout(search, subspace, &infeasible);
-    if (best == NULL) {
-        return NULL;
-    }
-    PsThreshold load = ps_layout_load(best);
-    gboolean halve = TRUE, proven = FALSE;
-    while (!proven) {
-        gint64 feasible = load.numerator / load.denominator;
-        gint64 gap = feasible - infeasible;
-        halve = gap > 1 && (halve || gap > feasible / 256);
-        PsThreshold trial = load;
-        trial.strict = TRUE;
-        if (halve) {
-            trial = (PsThreshold){infeasible + gap / 2, 1, FALSE};
-        }
-        PsLayout *better = ps_search_within(search, subspace, trial, FALSE);
-        if (better != NULL) {
-            ps_layout_free(best);
-            best = better;
-            load = ps_layout_load(best);
-        } else if (halve) {
-            infeasible = trial.numerator;
-        } else {
-            proven = TRUE;
-        }
-        halve = !halve;
-    }
-    return g_steal_pointer(&best);
-}
-
-PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
-{
-    g_autoptr(PsLayout) any = ps_search_least(search, subspace, floor);
-    return any != NULL ? ps_search_within(search, subspace, ps_layout_load(any), TRUE) : NULL;
+    PsDemand demand = demand_of(search);
+    g_assert(search->subspace == NULL);
+    ps_rest_learn(search->rest, search->fronts, &demand);
 }

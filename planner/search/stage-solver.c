@@ -4,13 +4,20 @@
 
 #include "planner/search/relaxation.h"
 
+/* What is known of the stages on top of one downset. */
 typedef struct {
-    guint lower, upper;
+    guint upper; /* 0: an empty slot (no stage ends in downset 0) */
     guint degree, in_flight;
     guint64 way; /* d and the levels crossed; 0 where the choice does not depend on them */
     /* Of the sum of the best choice's times; equal once it was solved. */
     PsBounds time;
 } Memo;
+
+/* Open addressing. A walk asks for one downset's stages only, so these lie close together. */
+typedef struct {
+    Memo *memos;
+    guint n_memos, mask;
+} Table;
 
 struct PsStageSolver {
     const PsCosts *costs;
@@ -19,8 +26,7 @@ struct PsStageSolver {
     gboolean fit_only;
     PsKnapsack *knapsack;
     PsRelaxation *relaxation; /* NULL where the choice depends on more than layer and memory */
-    Memo *memos; /* open addressing; upper 0 is an empty slot (no stage ends in downset 0) */
-    guint n_memos, mask;
+    Table *tables;            /* [n_downsets] */
     /* The stage at hand; room for all layers. */
     guint n_items;
     guint *layers;
@@ -63,24 +69,12 @@ PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downs
     if (fastest_is_best(costs) && !fit_only) {
         solver->relaxation = ps_relaxation_new(costs);
     }
-    solver->mask = 4095;
-    solver->memos = g_new0(Memo, solver->mask + 1);
+    solver->tables = g_new0(Table, downsets->n_downsets);
     solver->layers = g_new(guint, costs->profile->n_layers);
     solver->items = g_new(PsItem, costs->profile->n_layers);
     solver->choices = g_new(PsChoice, most_choices(costs));
     solver->indices = g_new(guint, most_choices(costs));
     return solver;
-}
-
-PsStageSolver *ps_stage_solver_copy(const PsStageSolver *solver)
-{
-    PsStageSolver *copy =
-        ps_stage_solver_new(solver->costs, solver->downsets, solver->memory, solver->fit_only);
-    g_free(copy->memos);
-    copy->memos = g_memdup2(solver->memos, ((gsize)solver->mask + 1) * sizeof(Memo));
-    copy->mask = solver->mask;
-    copy->n_memos = solver->n_memos;
-    return copy;
 }
 
 void ps_stage_solver_free(PsStageSolver *solver)
@@ -90,7 +84,10 @@ void ps_stage_solver_free(PsStageSolver *solver)
     }
     ps_knapsack_free(solver->knapsack);
     ps_relaxation_free(solver->relaxation);
-    g_free(solver->memos);
+    for (guint i = 0; i < solver->downsets->n_downsets; i++) {
+        g_free(solver->tables[i].memos);
+    }
+    g_free(solver->tables);
     g_free(solver->layers);
     g_free(solver->items);
     g_free(solver->choices);
@@ -98,49 +95,41 @@ void ps_stage_solver_free(PsStageSolver *solver)
     g_free(solver);
 }
 
-/* A stage's memos for different numbers in flight lie side by side: they are asked for together. */
-static guint64 hash_key(const Memo *key)
+static guint hash_key(const Memo *key)
 {
-    guint64 hash = ((guint64)key->lower << 32 | key->upper) * 0x9e3779b97f4a7c15u;
-    hash ^= ((guint64)key->way << 8 ^ key->degree) * 0xc2b2ae3d27d4eb4fu;
-    hash *= 0xff51afd7ed558ccdu;
-    return (hash ^ hash >> 32) + key->in_flight;
+    guint64 hash = (guint64)key->upper << 32 | key->in_flight << 8 | key->degree;
+    hash = (hash ^ key->way * 0xc2b2ae3d27d4eb4fu) * 0x9e3779b97f4a7c15u;
+    return (guint)(hash >> 32);
 }
 
 static gboolean same_key(const Memo *a, const Memo *b)
 {
-    return a->lower == b->lower && a->upper == b->upper && a->degree == b->degree &&
-           a->in_flight == b->in_flight && a->way == b->way;
+    return a->upper == b->upper && a->degree == b->degree && a->in_flight == b->in_flight &&
+           a->way == b->way;
 }
 
 /* The slot that holds the key, or the empty one where it belongs. */
-static Memo *find_memo(PsStageSolver *solver, const Memo *key)
+static Memo *find_memo(const Table *table, const Memo *key)
 {
-    guint slot = (guint)hash_key(key) & solver->mask;
-    while (solver->memos[slot].upper != 0 && !same_key(&solver->memos[slot], key)) {
-        slot = (slot + 1) & solver->mask;
+    guint slot = hash_key(key) & table->mask;
+    while (table->memos[slot].upper != 0 && !same_key(&table->memos[slot], key)) {
+        slot = (slot + 1) & table->mask;
     }
-    return &solver->memos[slot];
+    return &table->memos[slot];
 }
 
-/* Puts a new one in; returns where it is, until the next is put in. */
-static Memo *remember(PsStageSolver *solver, const Memo *memo)
+static void grow(Table *table)
 {
-    if (++solver->n_memos > solver->mask / 2) {
-        Memo *old = solver->memos;
-        guint n_old = solver->mask + 1;
-        solver->mask = 2 * n_old - 1;
-        solver->memos = g_new0(Memo, solver->mask + 1);
-        for (guint i = 0; i < n_old; i++) {
-            if (old[i].upper != 0) {
-                *find_memo(solver, &old[i]) = old[i];
-            }
+    Table old = *table;
+    guint size = old.memos == NULL ? 16 : 2 * (old.mask + 1);
+    table->mask = size - 1;
+    table->memos = g_new0(Memo, size);
+    for (guint i = 0; old.memos != NULL && i <= old.mask; i++) {
+        if (old.memos[i].upper != 0) {
+            *find_memo(table, &old.memos[i]) = old.memos[i];
         }
-        g_free(old);
     }
-    Memo *slot = find_memo(solver, memo);
-    *slot = *memo;
-    return slot;
+    g_free(old.memos);
 }
 
 /* What TMPC i of layer v costs beyond the stage sums because edges of it cross the border. */
@@ -260,6 +249,25 @@ gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, 
     return sums->min_memory_per_microbatch * in_flight + sums->min_memory_fixed <= solver->memory;
 }
 
+gboolean ps_stage_may_keep(const PsStageSolver *solver, guint lower, const PsStageSums *sums,
+                           const gint64 *caps)
+{
+    guint least_in_flight = lower == 0 ? 1 : 2; /* y = ceil(s/d), and later stages add to s */
+    return sums->possible && sums->fast_time <= caps[solver->costs->n_divisors - 1] &&
+           ps_stage_may_fit(solver, sums, least_in_flight);
+}
+
+guint ps_stage_least_divisor(const PsCosts *costs, const PsStageSums *sums, const gint64 *caps)
+{
+    const PsLinkSums *links = &sums->links[0];
+    gint64 once = sums->fast_time + links->enter + links->leave;
+    guint i = 0;
+    while (i < costs->n_divisors && once + (costs->divisors[i] - 1) * links->resync > caps[i]) {
+        i++;
+    }
+    return i;
+}
+
 /* The part of load·d that no choice changes. */
 static gint64 common_load(const PsStageRun *run, const PsStageSums *sums)
 {
@@ -304,18 +312,22 @@ static guint64 way_of(const PsStageSolver *solver, const PsStageRun *run)
            crossing->resync;
 }
 
-/* What is known of the stage's best time: bounds at least. */
+/* What is known of the stage's best time: bounds at least. Valid until the next call. */
 static Memo *look_up(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums)
 {
-    Memo key = {.lower = run->lower,
-                .upper = run->upper,
+    Memo key = {.upper = run->upper,
                 .degree = run->degree,
                 .in_flight = run->in_flight,
                 .way = way_of(solver, run)};
-    Memo *known = find_memo(solver, &key);
+    Table *table = &solver->tables[run->lower];
+    if (table->n_memos >= table->mask / 2) {
+        grow(table);
+    }
+    Memo *known = find_memo(table, &key);
     if (known->upper == 0) {
         key.time = relax(solver, run, sums);
-        known = remember(solver, &key);
+        *known = key;
+        table->n_memos++;
     }
     return known;
 }

@@ -19,14 +19,28 @@ typedef struct PsStageSolver PsStageSolver;
 /* With fit_only the times of the TMPCs count as 0: the question is only whether the stage fits. */
 PsStageSolver *ps_stage_solver_new(const PsCosts *costs, const PsDownsets *downsets, gint64 memory,
                                    gboolean fit_only);
-/* One more that knows what this one knows, for another thread. */
-PsStageSolver *ps_stage_solver_copy(const PsStageSolver *solver);
 void ps_stage_solver_free(PsStageSolver *solver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsStageSolver, ps_stage_solver_free)
 
 /* FALSE where no choice fits with so many microbatches in flight; nor does any for a larger stage.
  * TRUE is no promise. */
 gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight);
+
+/* FALSE where the stage is too slow or too large for every d, whatever is behind it: so then is
+ * every larger one (edges may cost less there, times and memory only more). caps: [n_divisors], the
+ * largest load·d allowed for each divisor d. */
+gboolean ps_stage_may_keep(const PsStageSolver *solver, guint lower, const PsStageSums *sums,
+                           const gint64 *caps);
+
+/* First divisor d at which the stage's fastest TMPCs, and edges at the innermost level, are within
+ * its cap; or n_divisors. */
+guint ps_stage_least_divisor(const PsCosts *costs, const PsStageSums *sums, const gint64 *caps);
+
+/* y of a stage on d replicas where the stages after it want `window` microbatches in flight. */
+static inline guint ps_in_flight_on(guint window, guint d)
+{
+    return 1 + (window + d - 1) / d;
+}
 
 /* Least load·d over the TMPC choices that fit, or PS_KNAPSACK_NONE. */
 gint64 ps_stage_load(PsStageSolver *solver, const PsStageRun *run, const PsStageSums *sums);
