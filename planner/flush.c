@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-#include "planner/search/knapsack.h"
+#include "planner/search/complete.h"
 #include "planner/search/passage.h"
 #include "planner/search/planning.h"
+#include "sim/base/progress.h"
 
 double ps_flush_batch_s(const PsPlan *plan, const PsProfile *profile)
 {
@@ -18,7 +19,7 @@ double ps_flush_batch_s(const PsPlan *plan, const PsProfile *profile)
     return (plan->setting.microbatches - 1) * estimate->tps_s + passage_s + resync_s;
 }
 
-/* Each layer at its fastest, whatever the degree. */
+/* Each layer at its fastest, whatever the degree: no plan's passage is shorter. */
 static double least_passage_s(const PsCosts *costs)
 {
     double sum_s = 0;
@@ -33,11 +34,12 @@ static double least_passage_s(const PsCosts *costs)
     return sum_s;
 }
 
-/* ---- a search of its own -------------------------------------------------------------------- */
+/* ---- branch and bound ----------------------------------------------------------------------- */
 
-#define MOST_STEPS 2e7
-#define MOST_BOXES 64
-#define MOST_PRICES 8
+/* Entries that the passage search tries: in all, and in the first box. */
+#define MOST_STEPS 2000000000
+#define FIRST_STEPS 10000000
+#define MOST_BOXES 500
 /* Close enough: a thousandth. */
 #define SMALL_GAP 1e-3
 
@@ -45,7 +47,8 @@ static double least_passage_s(const PsCosts *costs)
 typedef struct {
     gint64 load_from, load_to;
     gint64 resync_from, resync_to;
-    gint64 price;   /* of a device, with which to begin */
+    gint64 steps;   /* to try before it is cut unseen */
+    gboolean known; /* it was not: what its bound leaves open, cutting leaves open too */
     double bound_s; /* no such plan's batch is shorter */
 } Box;
 
@@ -54,7 +57,8 @@ typedef struct {
     PsPassage *passage;
     const PsProfile *profile;
     double quantum_s;
-    gint64 pace; /* N - 1 */
+    gint64 pace;  /* N - 1 */
+    gint64 steps; /* left */
     PsPlan *best;
     double best_s;
     GArray *boxes; /* Box: those that may hold a shorter batch */
@@ -73,66 +77,74 @@ static void offer(Search *search, PsPlan *plan)
     }
 }
 
-/* The next price to try: more where the layout takes more devices than there are. */
-static gint64 next_price(gint64 price, gint64 *too_low, gint64 *too_high, gboolean fits)
+static void offer_layout(Search *search, const PsLayout *layout)
 {
-    *(fits ? too_high : too_low) = price;
-    if (*too_high == G_MAXINT64) {
-        return price < G_MAXINT64 / 1024 ? 2 * price : price;
+    const PsCosts *costs = search->planning->costs;
+    PsPlan *plan = ps_planning_plan(search->planning, layout);
+    if (costs->levels.n == 1 || ps_passage_places(search->passage) ||
+        ps_complete_places(plan, costs, NULL)) {
+        offer(search, plan);
+    } else {
+        ps_plan_free(plan);
     }
-    return *too_low > 0 ? *too_low + (*too_high - *too_low) / 2 : *too_high / 2;
 }
 
-/* The best lower bound over some prices; layouts that fit are offered on the way. FALSE where the
- * box is empty. */
-static gboolean bound_box(Search *search, Box *box)
+/* What passage may take in a box so that its best plan is better than the best so far. */
+static gint64 limit_of(const Search *search, const Box *box)
 {
-    gint64 devices = search->planning->costs->setting.devices, price = 0;
-    gint64 too_low = 0, too_high = G_MAXINT64;
-    double passage = 0;
-    for (guint i = 0; i < MOST_PRICES; i++) {
-        g_autoptr(PsLayout) layout = NULL;
-        gint64 least =
-            ps_passage_least(search->passage, box->load_to, box->resync_to, price, &layout);
-        if (least == PS_KNAPSACK_NONE) {
-            return FALSE;
-        }
-        gboolean fits = layout->devices <= devices;
-        passage = fmax(passage, (double)least - (double)price * (double)devices);
-        if (fits) {
-            offer(search, ps_planning_plan(search->planning, layout));
-        }
-        if (fits && price == 0) {
-            break; /* then it is exact */
-        }
-        if (fits) {
-            box->price = price;
-        }
-        if (i > 0) {
-            price = next_price(price, &too_low, &too_high, fits);
-        } else {
-            price = box->price > 0 ? box->price : 1 + least / (2 * (gint64)layout->devices);
-        }
-    }
-    box->bound_s =
+    double best = search->best_s / search->quantum_s;
+    return (gint64)ceil(best * (1 + 1e-12) - (double)search->pace * (double)box->load_from -
+                        (double)box->resync_from);
+}
+
+static void set_bound(const Search *search, Box *box, double passage)
+{
+    double bound_s =
         ((double)search->pace * (double)box->load_from + passage + (double)box->resync_from) *
         search->quantum_s;
-    return TRUE;
+    box->bound_s = fmax(box->bound_s, bound_s);
 }
 
+/* Queues a box, unless it holds nothing better. Its bound is the best layout's of all loads and
+ * resyncs up to its own; where there are too many to try, what all its plans have. */
 static void add_box(Search *search, Box box)
 {
-    if (bound_box(search, &box) && box.bound_s < search->best_s) {
+    PsPassageDemand demand = {box.load_to, box.resync_to, limit_of(search, &box)};
+    gint64 steps = MIN(search->steps, box.steps), before = steps, least;
+    g_autoptr(PsLayout) layout = NULL;
+    gboolean known = ps_passage_least(search->passage, &demand, &steps, &least, &layout);
+    search->steps -= before - steps;
+    if (layout != NULL) {
+        offer_layout(search, layout);
+    }
+    box.known = known;
+    if (!known) {
+        box.steps *= 2;
+    } else if (layout == NULL) {
+        return;
+    }
+    set_bound(search, &box, (double)least);
+    if (box.bound_s < search->best_s) {
         g_array_append_val(search->boxes, box);
     }
+}
+
+/* Batch times between the shortest and the longest plan of a box by its loads, and its resyncs. */
+static double load_range(const Search *search, const Box *box)
+{
+    return (double)search->pace * (double)(box->load_to - box->load_from) * search->quantum_s;
+}
+
+static double resync_range(const Search *search, const Box *box)
+{
+    return (double)(box->resync_to - box->resync_from) * search->quantum_s;
 }
 
 /* Cuts a box in half where that tells more. */
 static void split(Search *search, const Box *box)
 {
     Box low = *box, high = *box;
-    double load_range = (double)search->pace * (double)(box->load_to - box->load_from);
-    if (load_range >= (double)(box->resync_to - box->resync_from)) {
+    if (load_range(search, box) >= resync_range(search, box)) {
         low.load_to = high.load_from = box->load_from + (box->load_to - box->load_from) / 2;
     } else {
         low.resync_to = high.resync_from =
@@ -160,31 +172,58 @@ static gboolean take_least(Search *search, Box *least)
     return TRUE;
 }
 
-/* Branch and bound over the largest load and the slowest resync. least_tps_s: no plan has a smaller
- * load. Returns a bound that no plan's batch is below. */
+/* The box of all plans: none has a smaller load than least_tps_s. */
+static Box whole(const Search *search, double least_tps_s, double bound_s)
+{
+    double least = least_tps_s / search->quantum_s, pace = (double)MAX(search->pace, 1);
+    double rest = (search->best_s - least_passage_s(search->planning->costs)) / search->quantum_s;
+    return (Box){
+        .load_from = (gint64)floor(least * (1 - 1e-12)),
+        .load_to = (gint64)ceil(rest / pace * (1 + 1e-12)),
+        .resync_to = (gint64)ceil(fmax(rest - pace * least, 0) * (1 + 1e-12)) + 1,
+        .steps = FIRST_STEPS,
+        .bound_s = bound_s,
+    };
+}
+
+/* Whether what a box leaves open is more than cutting it could tell. */
+static gboolean is_settled(const Search *search, const Box *box)
+{
+    return box->known &&
+           load_range(search, box) + resync_range(search, box) < SMALL_GAP / 2 * search->best_s;
+}
+
+/* Over the largest load and the slowest resync, until no box can hold a plan whose batch is a
+ * thousandth shorter, nothing more can be told or the steps are used up. Returns a bound that no
+ * plan's batch is below. */
 static double refine(Search *search, double least_tps_s, double bound_s)
 {
-    double passage_s = least_passage_s(search->planning->costs);
-    double rest = (search->best_s - passage_s) / search->quantum_s;
-    double pace = (double)MAX(search->pace, 1);
-    Box box = {
-        .load_from = (gint64)floor(least_tps_s / search->quantum_s * (1 - 1e-12)),
-        .load_to = (gint64)ceil(rest / pace * (1 + 1e-12)),
-        .resync_to =
-            (gint64)ceil(fmax(rest - pace * least_tps_s / search->quantum_s, 0) * (1 + 1e-12)) + 1,
-    };
+    g_autoptr(PsProgress) progress = ps_progress_new("flush", 0);
+    Box box = whole(search, least_tps_s, bound_s);
     add_box(search, box);
-    for (guint i = 0; i < MOST_BOXES && take_least(search, &box); i++) {
+    for (guint i = 0; take_least(search, &box); i++) {
         bound_s = fmax(bound_s, fmin(box.bound_s, search->best_s));
-        if (search->best_s / bound_s - 1 < SMALL_GAP) {
+        if (search->best_s / bound_s - 1 < SMALL_GAP || is_settled(search, &box) ||
+            search->steps == 0 || i == MOST_BOXES) {
             return bound_s;
         }
         split(search, &box);
-    }
-    if (take_least(search, &box)) {
-        return fmax(bound_s, fmin(box.bound_s, search->best_s));
+        ps_progress_step(progress, 1);
     }
     return search->best_s; /* no box can hold a better one */
+}
+
+/* The best of the n best in steady state. Returns the load that no plan is below. */
+static double begin(Search *search, const GPtrArray *top)
+{
+    double least_tps_s = 0;
+    for (guint i = 0; i < top->len; i++) {
+        PsPlan *plan = ps_planning_plan(search->planning, top->pdata[i]);
+        g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, search->profile);
+        least_tps_s = i == 0 ? estimate->tps_s / (1 + plan->gap) : least_tps_s;
+        offer(search, plan);
+    }
+    return least_tps_s;
 }
 
 PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
@@ -195,28 +234,24 @@ PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
     if (top == NULL) {
         return NULL;
     }
+    g_autoptr(PsPassage) passage =
+        ps_passage_new(planning->costs, planning->downsets, planning->solver, planning->rest,
+                       planning->options.degrees);
+    g_autoptr(GArray) boxes = g_array_new(FALSE, FALSE, sizeof(Box));
     Search search = {.planning = planning,
+                     .passage = passage,
                      .profile = profile,
                      .quantum_s = planning->costs->time_quantum_s,
-                     .pace = setting->microbatches - 1};
-    double least_tps_s = 0;
-    for (guint i = 0; i < top->len; i++) {
-        PsPlan *plan = ps_planning_plan(planning, top->pdata[i]);
-        g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
-        least_tps_s = i == 0 ? estimate->tps_s / (1 + plan->gap) : least_tps_s;
-        offer(&search, plan);
-    }
+                     .pace = setting->microbatches - 1,
+                     .steps = MOST_STEPS,
+                     .boxes = boxes};
+    double least_tps_s = begin(&search, top);
     double bound_s = (double)search.pace * least_tps_s + least_passage_s(planning->costs);
-    gboolean any = options == NULL || options->degrees == PS_DEGREES_ANY;
-    if (any && planning->exact && search.best_s / bound_s - 1 >= SMALL_GAP) {
-        g_autoptr(PsPassage) passage =
-            ps_passage_new(planning->costs, planning->downsets, planning->solver, MOST_STEPS);
-        search.passage = passage;
-        search.boxes = g_array_new(FALSE, FALSE, sizeof(Box));
-        bound_s = passage != NULL ? refine(&search, least_tps_s, bound_s) : bound_s;
-        g_array_unref(search.boxes);
+    if (search.best_s / bound_s - 1 >= SMALL_GAP) {
+        double refined_s = refine(&search, least_tps_s, bound_s);
+        bound_s = planning->exact ? refined_s : bound_s;
     }
     search.best->optimal = FALSE; /* in steady state perhaps, but that was not the question */
-    *gap = search.best_s / bound_s - 1;
+    *gap = fmax(search.best_s / bound_s - 1, 0);
     return search.best;
 }

@@ -10,11 +10,11 @@
  * stages without transfers that is the (N + p - 1)(F + B) of 1F1B. */
 double ps_flush_batch_s(const PsPlan *plan, const PsProfile *profile);
 
-/* A plan of least batch time, or nearly: the best of the n best in steady state and of those that
- * branch and bound over (largest load, slowest resync) meets, which stops within a thousandth. *gap:
- * no plan's batch is more than this fraction shorter. Large searches, levels of bandwidth and
- * restricted degrees make do with the n best, and with a bound made of their least load and of every
- * layer's fastest TMPC. Errors as of ps_planner_plan. */
+/* A plan of least batch time to a thousandth: the best of the n best in steady state and of those
+ * that branch and bound over (largest load, slowest resync) meets. *gap: no plan's batch is more
+ * than this fraction shorter, *gap / (1 + *gap) of its own time. It is above a thousandth where the
+ * search was cut short, where TMPCs of a layer differ in weights (passage.h), or where the graph
+ * has too many downsets. Errors as of ps_planner_plan. */
 PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
                       const PsPlannerOptions *options, guint n, double *gap,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;

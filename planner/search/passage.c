@@ -1,12 +1,14 @@
 #include "planner/search/passage.h"
 
-#include "planner/search/knapsack.h"
-#include "planner/search/stage-walk.h"
+#include "planner/search/completion.h"
 
-/* The best way to lay out a downset with one sum of data-parallel degrees. */
+/* One way to lay out a downset. */
 typedef struct {
-    gint64 cost; /* PS_KNAPSACK_NONE: none */
-    guint lower; /* the downset behind its first stage */
+    gint64 cost; /* passage; with levels without edges into the first stage */
+    guint window, sum_data_parallel, n_stages;
+    PsSpot spot;              /* of the first stage; where places are left open, devices alone */
+    guint enter;              /* where in `enters` its edges begin */
+    guint lower, shape, rest; /* it stands on this entry of lower's front */
     guint16 degree, divisor;
 } Cell;
 
@@ -14,43 +16,137 @@ struct PsPassage {
     const PsCosts *costs;
     const PsDownsets *downsets;
     PsStageSolver *solver;
-    guint most_sum;
-    Cell *cells; /* [downset][sum] */
-    gint64 load, resync, price;
+    PsRest *rest;
+    PsDegrees degrees;
+    PsStageWalk *walk;
+    PsSearch *search;
+    PsTransit *transit;
+    PsCompletion *completion;
+    gboolean placed; /* spots are searched */
+    guint n_shapes;
+    GArray **fronts; /* [n_downsets][n_shapes] of Cell, by rising window */
+    GArray *enters;  /* gint64 [..][n_levels]: what the edges into a stage cost at each level */
+    /* Of the demand at hand: */
+    const gint64 *caps;  /* [n_divisors]: largest load·d */
+    guint *most_devices; /* [n_downsets] (rest.h) */
+    gint64 limit, steps;
 };
 
-/* Pairs of downsets, by the number of layers that can join each: what a walk visits at most. */
-static double count_steps(const PsCosts *costs, const PsDownsets *downsets, guint most_sum)
-{
-    double n = downsets->n_downsets;
-    return n * n / 2 * costs->n_degrees * costs->n_divisors * most_sum;
-}
-
 PsPassage *ps_passage_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSolver *solver,
-                          double most_steps)
+                          PsRest *rest, PsDegrees degrees)
 {
-    guint most_sum = costs->most_in_flight;
-    if (costs->levels.n > 1 || costs->setting.in_flight != PS_IN_FLIGHT_PIPER ||
-        !costs->same_resync || count_steps(costs, downsets, most_sum) > most_steps) {
-        return NULL;
-    }
+    guint n = downsets->n_downsets;
     PsPassage *passage = g_new0(PsPassage, 1);
-    *passage = (PsPassage){costs, downsets, solver, most_sum, NULL, 0, 0, 0};
-    passage->cells = g_new(Cell, (gsize)downsets->n_downsets * (most_sum + 1));
+    passage->costs = costs;
+    passage->downsets = downsets;
+    passage->solver = solver;
+    passage->rest = rest;
+    passage->degrees = degrees;
+    passage->walk = ps_stage_walk_new(costs, downsets);
+    passage->search = ps_search_new(costs, downsets, solver, rest, degrees);
+    passage->transit = ps_transit_new(costs, downsets, solver);
+    passage->completion = ps_completion_new(costs, downsets, solver, passage->transit);
+    passage->placed = costs->levels.n > 1 && costs->same_resync && costs->same_borders;
+    passage->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
+    passage->fronts = g_new(GArray *, (gsize)n * passage->n_shapes);
+    for (gsize i = 0; i < (gsize)n * passage->n_shapes; i++) {
+        passage->fronts[i] = g_array_new(FALSE, FALSE, sizeof(Cell));
+    }
+    passage->enters = g_array_new(FALSE, FALSE, sizeof(gint64));
+    passage->most_devices = g_new(guint, n);
     return passage;
 }
 
 void ps_passage_free(PsPassage *passage)
 {
-    if (passage != NULL) {
-        g_free(passage->cells);
-        g_free(passage);
+    if (passage == NULL) {
+        return;
     }
+    for (gsize i = 0; i < (gsize)passage->downsets->n_downsets * passage->n_shapes; i++) {
+        g_array_unref(passage->fronts[i]);
+    }
+    ps_stage_walk_free(passage->walk);
+    ps_search_free(passage->search);
+    ps_completion_free(passage->completion);
+    ps_transit_free(passage->transit);
+    g_free(passage->fronts);
+    g_array_unref(passage->enters);
+    g_free(passage->most_devices);
+    g_free(passage);
 }
 
-static Cell *cell_at(const PsPassage *passage, guint downset, guint sum)
+gboolean ps_passage_places(const PsPassage *passage)
 {
-    return &passage->cells[(gsize)downset * (passage->most_sum + 1) + sum];
+    return passage->placed;
+}
+
+static GArray *front_at(const PsPassage *passage, guint downset, guint shape)
+{
+    return passage->fronts[(gsize)downset * passage->n_shapes + shape];
+}
+
+/* ---- fronts --------------------------------------------------------------------------------- */
+
+static gint64 enter_cost(const PsPassage *passage, const Cell *cell, guint level)
+{
+    return g_array_index(passage->enters, gint64, cell->enter + level);
+}
+
+/* Whether `a` can stand in for `b` in its place, at every level at which that may be entered. */
+static gboolean covers(const PsPassage *passage, const Cell *a, const Cell *b)
+{
+    const PsLevels *levels = &passage->costs->levels;
+    gboolean apart;
+    if (!ps_spot_covers(levels, &a->spot, &b->spot, &apart)) {
+        return FALSE;
+    }
+    for (guint level = 0; level < levels->n; level++) {
+        if ((b->spot.enters >> level & 1) != 0 &&
+            a->cost + enter_cost(passage, a, level) > b->cost + enter_cost(passage, b, level)) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+static gboolean dominates(const PsPassage *passage, const Cell *a, const Cell *b)
+{
+    if (a->window > b->window || a->sum_data_parallel > b->sum_data_parallel ||
+        a->spot.devices > b->spot.devices) {
+        return FALSE;
+    }
+    return passage->placed ? covers(passage, a, b) : a->cost <= b->cost;
+}
+
+/* Adds a cell unless one there dominates it; drops those that it dominates. */
+static void add_cell(PsPassage *passage, GArray *front, const Cell *cell)
+{
+    Cell *cells = (Cell *)(void *)front->data;
+    guint kept = 0, at = 0;
+    passage->steps -= front->len;
+    for (guint i = 0; i < front->len; i++) {
+        if (dominates(passage, &cells[i], cell)) {
+            return; /* then the new one dominated none before it: nothing was moved */
+        }
+        if (dominates(passage, cell, &cells[i])) {
+            continue;
+        }
+        cells[kept++] = cells[i];
+        at += cells[kept - 1].window <= cell->window;
+    }
+    g_array_set_size(front, kept);
+    g_array_insert_vals(front, at, cell, 1);
+}
+
+/* Whether a layout of a downset with so many devices and so much passage can be completed within
+ * the demand. */
+static gboolean can_end(const PsPassage *passage, guint downset, guint devices, gint64 cost)
+{
+    if (devices > passage->most_devices[downset]) {
+        return FALSE;
+    }
+    gint64 rest = ps_completion_bound(passage->completion, downset, devices);
+    return rest != PS_KNAPSACK_NONE && cost <= passage->limit - rest;
 }
 
 /* ---- one stage ------------------------------------------------------------------------------ */
@@ -59,67 +155,129 @@ static Cell *cell_at(const PsPassage *passage, guint downset, guint sum)
 typedef struct {
     PsStageRun run;
     const PsStageSums *sums;
+    guint enter; /* where in `enters` its edges begin */
 } Stage;
 
-/* Whether its batch's resync keeps within the threshold: r (d - 1) N / d, r what its load·d grows
- * by for each (d - 1). */
-static gboolean resync_fits(const PsPassage *passage, const Stage *stage, guint d)
+/* A stage with its d on top of the layouts of its lower downset that have one shape. */
+typedef struct {
+    Stage *stage;
+    guint divisor, shape;
+    GArray *front; /* to which the new ones go */
+    /* Of the layout at hand: */
+    const Cell *below;
+    Cell cell; /* the new one: all but its cost and spot */
+} Put;
+
+/* Where places are left open. FALSE where the stage is not allowed with so many in flight. */
+static gboolean put_anywhere(PsPassage *passage, Put *put)
 {
-    double batch =
-        (double)stage->sums->links[0].resync * (d - 1) / d * passage->costs->setting.microbatches;
-    return batch <= (double)passage->resync;
+    PsStageRun *run = &put->stage->run;
+    guint devices = run->data_parallel * passage->costs->degrees[run->degree];
+    gint64 own = ps_transit_anywhere(passage->transit, run, put->stage->sums, put->divisor);
+    if (own == PS_KNAPSACK_NONE) {
+        return FALSE;
+    }
+    Cell *cell = &put->cell;
+    cell->cost = put->below->cost + own;
+    cell->spot = (PsSpot){.devices = put->below->spot.devices + devices};
+    if (can_end(passage, run->upper, cell->spot.devices, cell->cost)) {
+        add_cell(passage, put->front, cell);
+    }
+    return TRUE;
 }
 
-/* Puts the stage on top of every layout of its lower downset that leaves it the same y. */
-static void put_on_top(PsPassage *passage, Stage *stage, guint divisor)
+/* In one spot: edges into the stage are paid when the one before it is put. */
+static void put_at(PsPassage *passage, Put *put, const PsSpot *spot)
+{
+    Stage *stage = put->stage;
+    PsStageRun *run = &stage->run;
+    const PsLinkSums *links = stage->sums->links;
+    gint64 cap = passage->caps[put->divisor];
+    run->crossing = (PsCrossing){spot->level, spot->leave, spot->level};
+    if (!ps_transit_resync_fits(passage->transit, run, stage->sums) ||
+        ps_stage_load_within(passage->solver, run, stage->sums, cap) > cap) {
+        return;
+    }
+    gint64 load = ps_stage_load(passage->solver, run, stage->sums) - links[spot->level].enter;
+    gint64 border = put->below->n_stages > 0 ? enter_cost(passage, put->below, spot->leave) : 0;
+    Cell *cell = &put->cell;
+    cell->cost =
+        put->below->cost + border + load - (run->data_parallel - 1) * links[spot->level].resync;
+    cell->spot = *spot;
+    cell->spot.enters = 0;
+    for (guint level = spot->level; level < passage->costs->levels.n; level++) {
+        cell->spot.enters |= load + links[level].enter <= cap ? (guint8)(1u << level) : 0;
+    }
+    if (can_end(passage, run->upper, spot->devices, cell->cost)) {
+        add_cell(passage, put->front, cell);
+    }
+}
+
+/* A stage that is too slow in one spot may be fast enough in another. */
+static gboolean put_in_spots(PsPassage *passage, Put *put)
+{
+    const PsStageRun *run = &put->stage->run;
+    PsSpot spots[PS_MOST_LEVELS];
+    const PsSpot *behind = put->below->n_stages > 0 ? &put->below->spot : NULL;
+    guint n_spots =
+        ps_spots(&passage->costs->levels, behind, run->data_parallel,
+                 passage->costs->degrees[run->degree], passage->most_devices[run->upper], spots);
+    for (guint i = 0; i < n_spots; i++) {
+        put_at(passage, put, &spots[i]);
+    }
+    return TRUE;
+}
+
+/* Tries the layouts in turn, until one asks for more in flight than the stage can hold. */
+static void put_on_front(PsPassage *passage, Put *put)
 {
     const PsCosts *costs = passage->costs;
-    guint d = costs->divisors[divisor], t = costs->degrees[stage->run.degree];
-    gint64 resync = stage->sums->links[0].resync * (d - 1), fixed = 0;
-    stage->run.data_parallel = d;
-    stage->run.in_flight = 0;
-    for (guint sum = 0; sum + d <= passage->most_sum; sum++) {
-        const Cell *below = cell_at(passage, stage->run.lower, sum);
-        guint in_flight = ps_in_flight_on(sum, d);
-        if (below->cost == PS_KNAPSACK_NONE) {
+    PsStageRun *run = &put->stage->run;
+    const GArray *below = front_at(passage, run->lower, put->shape);
+    gboolean (*place)(PsPassage * passage, Put * put) =
+        passage->placed ? put_in_spots : put_anywhere;
+    guint d = run->data_parallel;
+    for (guint i = 0; i < below->len; i++) {
+        put->below = &g_array_index(below, Cell, i);
+        run->in_flight = ps_in_flight_on(put->below->window, d);
+        guint sum = put->below->sum_data_parallel + d;
+        if (sum > costs->setting.microbatches) {
             continue;
         }
-        if (in_flight != stage->run.in_flight) {
-            stage->run.in_flight = in_flight;
-            if (!ps_stage_may_fit(passage->solver, stage->sums, in_flight)) {
-                return; /* nor with more in flight */
-            }
-            gint64 load = ps_stage_load(passage->solver, &stage->run, stage->sums);
-            if (load == PS_KNAPSACK_NONE || load / d + (load % d > 0) > passage->load) {
-                return;
-            }
-            fixed = load - resync + passage->price * d * t;
-        }
-        Cell *cell = cell_at(passage, stage->run.upper, sum + d);
-        gint64 cost = below->cost + fixed;
-        if (cell->cost == PS_KNAPSACK_NONE || cost < cell->cost) {
-            *cell = (Cell){cost, stage->run.lower, (guint16)stage->run.degree, (guint16)divisor};
+        put->cell = (Cell){
+            .window = costs->setting.in_flight == PS_IN_FLIGHT_PIPER ? sum : run->in_flight * d,
+            .sum_data_parallel = sum,
+            .n_stages = put->below->n_stages + 1,
+            .enter = put->stage->enter,
+            .lower = run->lower,
+            .shape = put->shape,
+            .rest = i,
+            .degree = (guint16)run->degree,
+            .divisor = (guint16)put->divisor};
+        passage->steps--;
+        if (!place(passage, put)) {
+            return;
         }
     }
 }
 
-/* Its fastest TMPCs with nothing in the way: a lower bound of load·d. */
-static gboolean may_keep_within(const PsPassage *passage, const Stage *stage, guint d)
-{
-    const PsLinkSums *links = &stage->sums->links[0];
-    gint64 least = stage->sums->fast_time + links->enter + links->leave + links->resync * (d - 1);
-    return least / d <= passage->load;
-}
-
-static void put_stage(PsPassage *passage, guint lower, guint upper, const PsStageSums *sums)
+/* Puts the stage on top of all layouts of its lower downset, with every d. */
+static void put_stage(PsPassage *passage, Stage *stage)
 {
     const PsCosts *costs = passage->costs;
-    for (guint degree = 0; degree < costs->n_degrees; degree++) {
-        Stage stage = {{.lower = lower, .upper = upper, .degree = degree}, &sums[degree]};
-        for (guint i = 0; sums[degree].possible && i < costs->n_divisors; i++) {
-            guint d = costs->divisors[i];
-            if (may_keep_within(passage, &stage, d) && resync_fits(passage, &stage, d)) {
-                put_on_top(passage, &stage, i);
+    for (guint i = ps_stage_least_divisor(costs, stage->sums, passage->caps); i < costs->n_divisors;
+         i++) {
+        stage->run.data_parallel = costs->divisors[i];
+        for (guint shape = 0; shape < passage->n_shapes; shape++) {
+            guint next = front_at(passage, stage->run.lower, shape)->len == 0
+                             ? PS_NO_SHAPE
+                             : ps_degrees_next(passage->degrees, shape, costs->divisors, i);
+            if (next != PS_NO_SHAPE) {
+                Put put = {.stage = stage,
+                           .divisor = i,
+                           .shape = shape,
+                           .front = front_at(passage, stage->run.upper, next)};
+                put_on_front(passage, &put);
             }
         }
     }
@@ -127,87 +285,146 @@ static void put_stage(PsPassage *passage, guint lower, guint upper, const PsStag
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* What every layout is built on. */
+static void begin(PsPassage *passage)
+{
+    const Cell nothing = {0};
+    for (gsize i = 0; i < (gsize)passage->downsets->n_downsets * passage->n_shapes; i++) {
+        g_array_set_size(passage->fronts[i], 0);
+    }
+    g_array_set_size(passage->enters, 0);
+    g_array_append_val(front_at(passage, 0, 0), nothing);
+}
+
+static void note_edges(PsPassage *passage, Stage *stage)
+{
+    stage->enter = passage->enters->len;
+    for (guint level = 0; passage->placed && level < passage->costs->levels.n; level++) {
+        g_array_append_val(passage->enters, stage->sums->links[level].enter);
+    }
+}
+
+/* Tries every stage on top of the layouts of one downset. */
+static void extend(PsPassage *passage, guint lower)
+{
+    Stage stage = {.run = {.lower = lower}};
+    const PsStageSums *sums;
+    ps_stage_walk_begin(passage->walk, lower);
+    while (passage->steps > 0 && ps_stage_walk_next(passage->walk, &stage.run.upper, &sums)) {
+        gboolean any = FALSE;
+        for (guint t = 0; t < passage->costs->n_degrees; t++) {
+            stage.sums = &sums[t];
+            stage.run.degree = t;
+            passage->steps--;
+            if (ps_stage_may_keep(passage->solver, lower, stage.sums, passage->caps)) {
+                any = TRUE;
+                note_edges(passage, &stage);
+                put_stage(passage, &stage);
+            }
+        }
+        if (!any) {
+            ps_stage_walk_prune(passage->walk);
+        }
+    }
+}
+
 static gboolean has_layout(const PsPassage *passage, guint downset)
 {
-    for (guint sum = 0; sum <= passage->most_sum; sum++) {
-        if (cell_at(passage, downset, sum)->cost != PS_KNAPSACK_NONE) {
+    for (guint shape = 0; shape < passage->n_shapes; shape++) {
+        if (front_at(passage, downset, shape)->len > 0) {
             return TRUE;
         }
     }
     return FALSE;
 }
 
-static void fill_in(PsPassage *passage)
+/* Of the whole graph: the first of the cheapest. */
+static const Cell *best_cell(const PsPassage *passage)
 {
-    g_autoptr(PsStageWalk) walk = ps_stage_walk_new(passage->costs, passage->downsets);
-    guint n = passage->downsets->n_downsets;
-    for (gsize i = 0; i < (gsize)n * (passage->most_sum + 1); i++) {
-        passage->cells[i].cost = PS_KNAPSACK_NONE;
-    }
-    cell_at(passage, 0, 0)->cost = 0;
-    for (guint lower = 0; lower + 1 < n; lower++) {
-        guint upper;
-        const PsStageSums *sums;
-        if (!has_layout(passage, lower)) {
-            continue;
-        }
-        ps_stage_walk_begin(walk, lower);
-        while (ps_stage_walk_next(walk, &upper, &sums)) {
-            put_stage(passage, lower, upper, sums);
+    const Cell *best = NULL;
+    for (guint shape = 0; shape < passage->n_shapes; shape++) {
+        const GArray *front = front_at(passage, passage->downsets->n_downsets - 1, shape);
+        for (guint i = 0; i < front->len; i++) {
+            const Cell *cell = &g_array_index(front, Cell, i);
+            best = best == NULL || cell->cost < best->cost ? cell : best;
         }
     }
+    return best;
 }
 
 /* The stages from the first on; from the whole graph down to the empty downset. */
-static PsLayout *read_layout(PsPassage *passage, guint sum)
+static PsLayout *read_layout(const PsPassage *passage, const Cell *cell)
 {
     const PsCosts *costs = passage->costs;
     PsLayout *layout = g_new0(PsLayout, 1);
     GArray *runs = g_array_new(FALSE, TRUE, sizeof(PsStageRun));
-    layout->sum_data_parallel = sum;
-    for (guint downset = passage->downsets->n_downsets - 1; downset > 0;) {
-        const Cell *cell = cell_at(passage, downset, sum);
+    guint downset = passage->downsets->n_downsets - 1;
+    layout->devices = cell->spot.devices;
+    while (downset > 0) {
+        const Cell *rest =
+            &g_array_index(front_at(passage, cell->lower, cell->shape), Cell, cell->rest);
         guint d = costs->divisors[cell->divisor];
         PsStageRun run = {.lower = cell->lower,
                           .upper = downset,
                           .degree = cell->degree,
                           .data_parallel = d,
-                          .in_flight = ps_in_flight_on(sum - d, d)};
+                          .in_flight = ps_in_flight_on(rest->window, d),
+                          .devices = cell->spot.devices}; /* from the end */
         g_array_append_val(runs, run);
-        layout->devices += d * costs->degrees[cell->degree];
-        sum -= d;
+        layout->sum_data_parallel += d;
         downset = cell->lower;
+        cell = rest;
     }
     layout->n_stages = runs->len;
     layout->runs = (PsStageRun *)(gpointer)g_array_free(runs, FALSE);
     layout->loads = g_new0(gint64, layout->n_stages);
-    guint devices = layout->devices;
-    for (guint i = 0; i < layout->n_stages; i++) {
-        layout->runs[i].devices = devices; /* up to and with the stage, from the end */
-        devices -= layout->runs[i].data_parallel * costs->degrees[layout->runs[i].degree];
-    }
     return layout;
 }
 
-gint64 ps_passage_least(PsPassage *passage, gint64 load, gint64 resync, gint64 price,
-                        PsLayout **layout)
+/* The bound on all layouts within the demand, from what a search under its threshold alone shows.
+ */
+static gint64 prepare(PsPassage *passage, const PsPassageDemand *demand)
 {
-    guint whole = passage->downsets->n_downsets - 1, best = 0;
-    gint64 least = PS_KNAPSACK_NONE;
-    passage->load = load;
-    passage->resync = resync;
-    passage->price = price;
+    PsDemand rest = {{demand->load, 1, FALSE},
+                     ps_transit_allow(passage->transit, demand->load, demand->resync),
+                     passage->costs->setting.devices,
+                     passage->degrees};
+    g_autoptr(PsLayout) any = ps_search_within(passage->search, NULL, rest.threshold, FALSE);
+    if (any == NULL) {
+        return PS_KNAPSACK_NONE;
+    }
+    ps_search_learn(passage->search);
+    ps_rest_most_devices(passage->rest, &rest, passage->most_devices);
+    passage->caps = rest.caps;
+    passage->limit = demand->limit;
+    return ps_completion_prepare(passage->completion, &rest, ps_rest_windows(passage->rest, &rest),
+                                 passage->most_devices);
+}
+
+gboolean ps_passage_least(PsPassage *passage, const PsPassageDemand *demand, gint64 *steps,
+                          gint64 *least, PsLayout **layout)
+{
     *layout = NULL;
-    fill_in(passage);
-    for (guint sum = 0; sum <= passage->most_sum; sum++) {
-        gint64 cost = cell_at(passage, whole, sum)->cost;
-        if (cost != PS_KNAPSACK_NONE && (least == PS_KNAPSACK_NONE || cost < least)) {
-            least = cost;
-            best = sum;
+    *least = prepare(passage, demand);
+    if (*least > demand->limit) {
+        *least = PS_KNAPSACK_NONE;
+        return TRUE;
+    }
+    begin(passage);
+    passage->steps = *steps;
+    for (guint lower = 0; lower + 1 < passage->downsets->n_downsets && passage->steps > 0;
+         lower++) {
+        if (has_layout(passage, lower)) {
+            extend(passage, lower);
         }
     }
-    if (least != PS_KNAPSACK_NONE) {
+    *steps = MAX(passage->steps, 0);
+    const Cell *best = *steps > 0 ? best_cell(passage) : NULL;
+    if (*steps > 0) {
+        *least = best != NULL ? best->cost : PS_KNAPSACK_NONE;
+    }
+    if (best != NULL) {
         *layout = read_layout(passage, best);
     }
-    return least;
+    return *steps > 0;
 }

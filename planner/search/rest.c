@@ -8,7 +8,11 @@ typedef struct {
     guint devices;
     PsDegrees degrees;
     guint *least_devices; /* [n_downsets]: of the layers outside each */
+    guint *windows;       /* [n_downsets]: least of its layouts */
 } Lesson;
+
+/* Searches ask for neighbours of what they asked last. */
+#define MOST_LESSONS 64
 
 struct PsRest {
     const PsCosts *costs;
@@ -37,6 +41,7 @@ static void lesson_free(gpointer data)
 {
     Lesson *lesson = data;
     g_free(lesson->least_devices);
+    g_free(lesson->windows);
     g_free(lesson);
 }
 
@@ -132,13 +137,18 @@ void ps_rest_learn(PsRest *rest, const PsFronts *fronts, const PsDemand *demand)
 {
     guint n = rest->downsets->n_downsets, none = demand->devices + 1;
     Lesson *lesson = g_new0(Lesson, 1);
-    *lesson = (Lesson){demand->threshold, demand->devices, demand->degrees, g_new0(guint, n)};
+    *lesson = (Lesson){demand->threshold, demand->devices, demand->degrees, g_new0(guint, n),
+                       g_new0(guint, n)};
     for (guint i = n - 1; i-- > 0;) {
-        guint window, taken;
-        ps_fronts_least(fronts, i, &window, &taken);
+        guint taken;
+        ps_fronts_least(fronts, i, &lesson->windows[i], &taken);
         guint most = none - MIN(taken, none);
-        guint least = least_outside(rest, demand, lesson->least_devices, i, window, most);
+        guint least =
+            least_outside(rest, demand, lesson->least_devices, i, lesson->windows[i], most);
         lesson->least_devices[i] = least < most ? least : none;
+    }
+    if (rest->lessons->len == MOST_LESSONS) {
+        g_ptr_array_remove_index(rest->lessons, 0);
     }
     g_ptr_array_add(rest->lessons, lesson);
 }
@@ -190,4 +200,10 @@ void ps_rest_most_devices(const PsRest *rest, const PsDemand *demand, guint *mos
         }
         most_devices[i] = need > demand->devices ? 0 : demand->devices - (guint)need;
     }
+}
+
+const guint *ps_rest_windows(const PsRest *rest, const PsDemand *demand)
+{
+    const Lesson *lesson = find_lesson(rest, demand);
+    return lesson != NULL ? lesson->windows : NULL;
 }

@@ -33,5 +33,9 @@ typedef struct {
 /* Learns from the fronts of a finished search in all layouts that meet the demand. */
 void ps_rest_learn(PsRest *rest, const PsFronts *fronts, const PsDemand *demand);
 
+/* [n_downsets]: the least window of the layouts of each downset that meet the demand, or less;
+ * G_MAXUINT where there is none. Until the next lesson; NULL where none holds for the demand. */
+const guint *ps_rest_windows(const PsRest *rest, const PsDemand *demand);
+
 /* most_devices[n_downsets]: what a layout of each downset may take so that it can be completed. */
 void ps_rest_most_devices(const PsRest *rest, const PsDemand *demand, guint *most_devices);
