@@ -89,12 +89,18 @@ static void offer_layout(Search *search, const PsLayout *layout)
     }
 }
 
+/* Rounded up; what is beyond all sums of quanta (costs.h) is as good as no limit. */
+static gint64 upward(double quanta)
+{
+    return (gint64)ceil(CLAMP(quanta, -0x1p60, 0x1p60));
+}
+
 /* What passage may take in a box so that its best plan is better than the best so far. */
 static gint64 limit_of(const Search *search, const Box *box)
 {
     double best = search->best_s / search->quantum_s;
-    return (gint64)ceil(best * (1 + 1e-12) - (double)search->pace * (double)box->load_from -
-                        (double)box->resync_from);
+    return upward(best * (1 + 1e-12) - (double)search->pace * (double)box->load_from -
+                  (double)box->resync_from);
 }
 
 static void set_bound(const Search *search, Box *box, double passage)
@@ -179,8 +185,8 @@ static Box whole(const Search *search, double least_tps_s, double bound_s)
     double rest = (search->best_s - least_passage_s(search->planning->costs)) / search->quantum_s;
     return (Box){
         .load_from = (gint64)floor(least * (1 - 1e-12)),
-        .load_to = (gint64)ceil(rest / pace * (1 + 1e-12)),
-        .resync_to = (gint64)ceil(fmax(rest - pace * least, 0) * (1 + 1e-12)) + 1,
+        .load_to = upward(rest / pace * (1 + 1e-12)),
+        .resync_to = upward(fmax(rest - pace * least, 0) * (1 + 1e-12) + 1),
         .steps = FIRST_STEPS,
         .bound_s = bound_s,
     };

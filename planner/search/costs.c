@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#define SUM_LIMIT 0x1p61 /* what the sum of everything must stay below */
+#define SUM_LIMIT 0x1p58  /* what the sum of everything must stay below */
+#define TERM_LIMIT 0x1p52 /* what each number must stay below, for doubles to hold it exactly */
 
 const char *const ps_recompute_names[PS_N_RECOMPUTE + 1] = {
     [PS_RECOMPUTE_PER_LAYER] = "per-layer",
@@ -33,50 +34,77 @@ static gint64 to_quanta(double value, double quantum)
     return (gint64)floor(value / quantum + 0.5);
 }
 
-/* The smallest power of ten at which `total` stays below the limit, from 10^floor_exponent up. */
-static double choose_quantum(double total, int floor_exponent)
+/* Upper bounds of all sums that the planner can form, and of their terms. */
+typedef struct {
+    double sum, term;
+} Bounds;
+
+/* The smallest power of ten at which both stay below their limits, from 10^floor_exponent up. */
+static double choose_quantum(Bounds bounds, int floor_exponent)
 {
     int exponent = floor_exponent;
-    while (total / pow(10, exponent) >= SUM_LIMIT) {
+    while (bounds.sum / pow(10, exponent) >= SUM_LIMIT ||
+           bounds.term / pow(10, exponent) >= TERM_LIMIT) {
         exponent++;
     }
     return pow(10, exponent);
 }
 
-/* Upper bounds of any sum the planner can form. */
-static void add_layer_totals(const PsCosts *costs, const PsLayer *layer, guint most, double *time_s,
-                             double *memory_bytes)
+static void add_term(Bounds *bounds, double term)
+{
+    bounds->term = MAX(bounds->term, term);
+}
+
+/* The most that a layer can take with a TMPC. */
+static double layer_time_s(const PsCosts *costs, const PsLayer *layer, const PsTmpc *tmpc,
+                           guint most, Bounds *time_s)
+{
+    const PsLevel *level = last_level(costs);
+    double resync = resync_s(costs, level, tmpc), sum = tmpc->time_s + most * resync;
+    add_term(time_s, tmpc->time_s);
+    add_term(time_s, resync);
+    for (guint e = 0; e < layer->n_incoming; e++) {
+        double border = border_s(level, costs->profile->edges[layer->incoming[e]].bytes +
+                                            tmpc->sync_forward_bytes[e]);
+        add_term(time_s, border);
+        sum += border;
+    }
+    for (guint e = 0; e < layer->n_outgoing; e++) {
+        double border = border_s(level, costs->profile->edges[layer->outgoing[e]].bytes +
+                                            tmpc->sync_backward_bytes[e]);
+        add_term(time_s, border);
+        sum += border;
+    }
+    return sum;
+}
+
+static void add_layer(const PsCosts *costs, const PsLayer *layer, guint most, Bounds *time_s,
+                      Bounds *memory_bytes)
 {
     double time = 0, memory = 0;
     for (guint s = 0; s < layer->n_sets; s++) {
         for (guint i = 0; i < layer->sets[s].n_tmpcs; i++) {
             const PsTmpc *tmpc = &layer->sets[s].tmpcs[i];
-            double one = tmpc->time_s + most * resync_s(costs, last_level(costs), tmpc);
-            for (guint e = 0; e < layer->n_incoming; e++) {
-                one += border_s(last_level(costs), costs->profile->edges[layer->incoming[e]].bytes +
-                                                       tmpc->sync_forward_bytes[e]);
-            }
-            for (guint e = 0; e < layer->n_outgoing; e++) {
-                one += border_s(last_level(costs), costs->profile->edges[layer->outgoing[e]].bytes +
-                                                       tmpc->sync_backward_bytes[e]);
-            }
-            time = MAX(time, one);
+            add_term(memory_bytes, tmpc->memory_per_microbatch_bytes);
+            add_term(memory_bytes, tmpc->memory_fixed_bytes);
+            time = MAX(time, layer_time_s(costs, layer, tmpc, most, time_s));
             memory =
                 MAX(memory, tmpc->memory_per_microbatch_bytes * most + tmpc->memory_fixed_bytes);
         }
     }
-    *time_s += time;
-    *memory_bytes += memory;
+    time_s->sum += time;
+    memory_bytes->sum += memory;
 }
 
 static void choose_quanta(PsCosts *costs)
 {
-    guint most = costs->most_in_flight;
-    double time_s = 0, memory_bytes = costs->setting.memory_bytes;
+    Bounds time_s = {0}, memory_bytes = {0};
+    add_term(&memory_bytes, costs->setting.memory_bytes);
+    memory_bytes.sum = costs->setting.memory_bytes;
     for (guint v = 0; v < costs->profile->n_layers; v++) {
-        add_layer_totals(costs, &costs->profile->layers[v], most, &time_s, &memory_bytes);
+        add_layer(costs, &costs->profile->layers[v], costs->most_in_flight, &time_s, &memory_bytes);
     }
-    costs->time_quantum_s = choose_quantum(time_s, -15);
+    costs->time_quantum_s = choose_quantum(time_s, -24);
     costs->memory_quantum_bytes = choose_quantum(memory_bytes, -3);
 }
 

@@ -29,3 +29,9 @@ PsThreshold ps_layout_load(const PsLayout *layout)
     }
     return most;
 }
+
+PsThreshold ps_threshold_tied(PsThreshold load)
+{
+    gint64 rounding = load.numerator / G_GINT64_CONSTANT(1000000000000);
+    return (PsThreshold){load.numerator + rounding, load.denominator, FALSE};
+}

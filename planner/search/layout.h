@@ -25,3 +25,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsLayout, ps_layout_free)
 
 /* The largest load of a layout, as an inclusive threshold. */
 PsThreshold ps_layout_load(const PsLayout *layout);
+
+/* All loads that equal this one but for the rounding of values that are no whole quanta: up to
+ * 1e-12 above it. Ties are broken among these. */
+PsThreshold ps_threshold_tied(PsThreshold load);

@@ -76,5 +76,7 @@ PsLayout *ps_search_least(PsSearch *search, const PsSubspace *subspace, const Ps
 PsLayout *ps_search_best(PsSearch *search, const PsSubspace *subspace, const PsThreshold *floor)
 {
     g_autoptr(PsLayout) any = ps_search_least(search, subspace, floor);
-    return any != NULL ? ps_search_within(search, subspace, ps_layout_load(any), TRUE) : NULL;
+    return any != NULL
+               ? ps_search_within(search, subspace, ps_threshold_tied(ps_layout_load(any)), TRUE)
+               : NULL;
 }

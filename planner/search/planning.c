@@ -91,7 +91,7 @@ PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
         explain(planning, error);
         return NULL;
     }
-    PsThreshold load = ps_layout_load(least);
+    PsThreshold load = ps_threshold_tied(ps_layout_load(least));
     return optimist ? best_of_load(planning, search, load)
                     : ps_search_within(search, NULL, load, TRUE);
 }
