@@ -1,5 +1,7 @@
 #include "planner/frontier.h"
 
+#include <math.h>
+
 #include "planner/search/explain.h"
 #include "sim/base/error.h"
 #include "sim/base/progress.h"
@@ -19,6 +21,7 @@ static GPtrArray *empty_points(guint n)
     for (guint i = 0; i < n; i++) {
         PsFrontierPoint *point = g_new0(PsFrontierPoint, 1);
         point->devices = i + 1;
+        point->least_memory_bytes = NAN;
         g_ptr_array_add(points, point);
     }
     return points;
@@ -30,13 +33,11 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
                                const PsPlannerOptions *options)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
-    g_autoptr(PsSearch) search = ps_planning_search(planning, options->degrees);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
     PsThreshold floor = {0, 1, FALSE};
     for (guint devices = setting->devices; devices > 0;) {
-        ps_search_set_devices(search, devices);
-        g_autoptr(PsLayout) layout = ps_search_best(search, NULL, &floor);
+        g_autoptr(PsLayout) layout = ps_planning_best_on(planning, devices, &floor);
         if (layout == NULL) {
             break;
         }
@@ -57,51 +58,83 @@ GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting
 {
     gboolean exact;
     g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, &exact);
+    g_autoptr(PsCosts) all = ps_costs_new(profile, setting, &options->restrictions);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
-    double known_bytes = 0;
-    for (guint i = 0; i < points->len; i++) {
-        PsFrontierPoint *point = points->pdata[i];
-        /* One more device may change nothing. */
-        PsSetting one = *setting;
-        ps_setting_use_devices(&one, point->devices);
-        one.memory_bytes = i == 0 ? 1 : known_bytes - 1;
-        g_autoptr(PsCosts) costs = ps_costs_new(profile, &one, &options->restrictions);
-        if (i == 0 || ps_fits(costs, downsets, options->degrees)) {
-            one.memory_bytes = 0;
-            g_autoptr(PsCosts) none = ps_costs_new(profile, &one, &options->restrictions);
-            known_bytes = ps_least_memory_bytes(none, downsets, options->degrees);
+    double least_bytes = 0;
+    for (guint begin = 0, end; begin < points->len; begin = end) {
+        PsSetting some = *setting;
+        ps_setting_use_devices(&some, begin + 1);
+        some.memory_bytes = 0;
+        g_autoptr(PsCosts) costs = ps_costs_new(profile, &some, &options->restrictions);
+        least_bytes = ps_least_memory_bytes(costs, downsets, options->degrees, least_bytes);
+        /* More devices may change nothing, up to the fewest that do with less. */
+        guint fewest = ps_fewest_below(all, downsets, options->degrees, least_bytes);
+        end = fewest > begin + 1 ? fewest - 1 : fewest == 0 ? points->len : begin + 1;
+        for (guint i = begin; i < end; i++) {
+            PsFrontierPoint *point = points->pdata[i];
+            point->least_memory_bytes = least_bytes;
         }
-        point->least_memory_bytes = known_bytes;
-        ps_progress_step(progress, 1);
+        ps_progress_step(progress, end - begin);
     }
     return points;
 }
 
+static double layout_tps_s(const PsPlanning *planning, const PsLayout *layout)
+{
+    PsThreshold load = ps_layout_load(layout);
+    return (double)load.numerator / (double)load.denominator * planning->costs->time_quantum_s;
+}
+
+static void refuse_target(PsPlanning *planning, double tps_s, GError **error)
+{
+    g_autoptr(PsLayout) best = ps_planning_best(planning, error);
+    if (best == NULL) {
+        return;
+    }
+    const PsCosts *costs = planning->costs;
+    g_autofree char *devices = ps_counted(costs->setting.devices, "device");
+    /* Digits enough to tell apart what threshold_of does. */
+    ps_error(error, PS_ERROR_NEGATIVE,
+             "%s: no plan on %s reaches a TPS of %.13g s: the best is %.13g s",
+             costs->profile->path, devices, tps_s, layout_tps_s(planning, best));
+}
+
+/* The threshold of a target; one that a plan meets exactly is not lost to rounding. */
+static PsThreshold threshold_of(const PsPlanning *planning, double tps_s)
+{
+    double load = ceil(tps_s * (1 + 1e-12) / planning->costs->time_quantum_s);
+    return load < (double)PS_NO_THRESHOLD.numerator ? (PsThreshold){(gint64)load, 1, FALSE}
+                                                    : PS_NO_THRESHOLD;
+}
+
+/* A layout tells how many devices there must be at the least. With levels that many may not do:
+ * with fewer of them, other groups are cut. */
 PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *setting,
                                const PsPlannerOptions *options, double tps_s, GError **error)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
-    g_autoptr(PsSearch) search = ps_planning_search(planning, options->degrees);
-    double load = tps_s / planning->costs->time_quantum_s;
-    PsThreshold target = PS_NO_THRESHOLD;
-    if (load < (double)target.numerator) {
-        target.numerator = (gint64)load;
+    PsSearch *search = ps_planning_search(planning, options->degrees);
+    g_autoptr(PsLayout) layout =
+        ps_search_within(search, NULL, threshold_of(planning, tps_s), FALSE);
+    if (layout == NULL) {
+        refuse_target(planning, tps_s, error);
+        return NULL;
     }
-    g_autoptr(PsLayout) layout = ps_search_within(search, NULL, target, TRUE);
-    if (layout != NULL) {
-        PsPlan *plan = ps_planning_plan(planning, layout);
-        plan->optimal = FALSE; /* in devices, not in TPS */
-        return plan;
+    for (guint devices = layout->devices; devices < setting->devices; devices++) {
+        PsSetting some = *setting;
+        ps_setting_use_devices(&some, devices);
+        g_autoptr(PsPlanning) fewer = ps_planning_new(profile, &some, options);
+        g_autoptr(PsLayout) best = ps_planning_best_on(fewer, devices, NULL);
+        PsThreshold target = threshold_of(fewer, tps_s), load;
+        if (best == NULL) {
+            continue;
+        }
+        load = ps_layout_load(best);
+        if ((double)load.numerator / (double)load.denominator <= (double)target.numerator) {
+            return ps_planning_plan(fewer, best);
+        }
     }
-    g_autoptr(PsLayout) best = ps_planning_best(planning, error);
-    if (best != NULL) {
-        g_autoptr(PsPlan) plan = ps_planning_plan(planning, best);
-        g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
-        g_autofree char *devices = ps_counted(setting->devices, "device");
-        ps_error(error, PS_ERROR_NEGATIVE,
-                 "%s: no plan on %s reaches a TPS of %.10g s: the best is %.10g s", profile->path,
-                 devices, tps_s, estimate->tps_s);
-    }
-    return NULL;
+    g_autoptr(PsLayout) best = ps_planning_best_on(planning, setting->devices, NULL);
+    return ps_planning_plan(planning, best);
 }

@@ -6,7 +6,7 @@
 typedef struct {
     guint devices;
     PsPlan *plan;              /* the best on so many devices; NULL where none fits */
-    double least_memory_bytes; /* at which a plan exists on so many devices; 0 if not asked for */
+    double least_memory_bytes; /* at which a plan exists on so many devices; NAN if not asked for */
 } PsFrontierPoint;
 
 /* The best plan for every number of devices from 1 to the setting's, fewest first; NULL where none
@@ -19,8 +19,8 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
 GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting,
                               const PsPlannerOptions *options);
 
-/* The layout on the fewest devices with TPS at most tps_s; NULL with error (NEGATIVE) where there
- * is none on the setting's devices. */
+/* The best plan on the fewest devices on which there is one with TPS at most tps_s (to 1e-12); its
+ * setting has these devices. NULL with error (NEGATIVE) where there is none on the setting's. */
 PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *setting,
                                const PsPlannerOptions *options, double tps_s,
                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

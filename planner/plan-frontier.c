@@ -1,4 +1,6 @@
 /* What every number of devices gives or needs, as rows. */
+#include <math.h>
+
 #include "planner/frontier.h"
 #include "planner/plan-mode.h"
 #include "planner/plan-report.h"
@@ -84,7 +86,7 @@ static gboolean any_fits(const GPtrArray *points, const PsPlanRequest *request, 
 {
     for (guint i = 0; i < points->len; i++) {
         const PsFrontierPoint *point = points->pdata[i];
-        if (point->plan != NULL || point->least_memory_bytes > 0) {
+        if (point->plan != NULL || !isnan(point->least_memory_bytes)) {
             return TRUE;
         }
     }

@@ -14,7 +14,7 @@ static gboolean lacks_memory(const PsProfile *profile, const PsSetting *setting,
     if (ps_fits(costs, downsets, options->degrees)) {
         return FALSE;
     }
-    *least_bytes = ps_least_memory_bytes(costs, downsets, options->degrees);
+    *least_bytes = ps_least_memory_bytes(costs, downsets, options->degrees, 0);
     return TRUE;
 }
 

@@ -10,14 +10,47 @@
 /* How far the search for the fewest devices goes: cells of its tables. */
 #define MOST_CELLS (1 << 24)
 
+/* What fits into some memory, for memories that fall once something fits. */
+typedef struct {
+    const PsCosts *costs;
+    const PsDownsets *downsets;
+    PsDegrees degrees;
+    PsStageSolver *solver; /* of the last memory */
+    PsRest *rest;          /* what was learned from layouts that fit */
+} Fitting;
+
+static void fitting_clear(Fitting *fitting)
+{
+    g_clear_pointer(&fitting->rest, ps_rest_free);
+    g_clear_pointer(&fitting->solver, ps_stage_solver_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Fitting, fitting_clear)
+
 /* The layout that fits into `memory` on the fewest devices, whatever its load, or NULL. */
+static PsLayout *fit(Fitting *fitting, gint64 memory)
+{
+    PsStageSolver *solver = ps_stage_solver_new(fitting->costs, fitting->downsets, memory, TRUE);
+    PsRest *rest = ps_rest_new(fitting->costs, fitting->downsets, solver);
+    if (fitting->rest != NULL) {
+        ps_rest_take_over(rest, fitting->rest);
+    }
+    fitting_clear(fitting);
+    fitting->solver = solver;
+    fitting->rest = rest;
+    g_autoptr(PsSearch) search =
+        ps_search_new(fitting->costs, fitting->downsets, solver, rest, fitting->degrees);
+    PsLayout *layout = ps_search_within(search, NULL, PS_NO_THRESHOLD, FALSE);
+    if (layout != NULL) {
+        ps_search_learn(search);
+    }
+    return layout;
+}
+
 static PsLayout *fit_into(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
                           gint64 memory)
 {
-    g_autoptr(PsStageSolver) solver = ps_stage_solver_new(costs, downsets, memory, TRUE);
-    g_autoptr(PsRest) rest = ps_rest_new(costs, downsets, solver);
-    g_autoptr(PsSearch) search = ps_search_new(costs, downsets, solver, rest, degrees);
-    return ps_search_within(search, NULL, PS_NO_THRESHOLD, FALSE);
+    g_auto(Fitting) fitting = {costs, downsets, degrees, NULL, NULL};
+    return fit(&fitting, memory);
 }
 
 gboolean ps_fits(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees)
@@ -99,16 +132,15 @@ static void find_largest(const PsCosts *costs, const PsDownsets *downsets, Fit *
     }
 }
 
-static gboolean try_memory(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
-                           gint64 memory, Fit *best)
+static gboolean try_memory(Fitting *fitting, gint64 memory, Fit *best)
 {
-    PsLayout *layout = fit_into(costs, downsets, degrees, memory);
+    PsLayout *layout = fit(fitting, memory);
     if (layout == NULL) {
         return FALSE;
     }
     ps_layout_free(best->layout);
     best->layout = layout;
-    find_largest(costs, downsets, best);
+    find_largest(fitting->costs, fitting->downsets, best);
     return TRUE;
 }
 
@@ -127,31 +159,49 @@ static gint64 memory_bound(const PsCosts *costs)
     return MAX(largest, (gint64)(sum * (1 - 1e-9) / costs->setting.devices));
 }
 
-/* Doubles until something fits, then alternately halves the gap and asks for anything smaller than
- * the best so far; the latter either is the proof or brings the memory of a better layout. */
-static Fit least_fit(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees)
+/* From `trial` on doubles until something fits, then alternately halves the gap and asks for
+ * anything smaller than the best so far; the latter either is the proof or brings the memory of a
+ * better layout. */
+static Fit least_fit(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
+                     gint64 trial)
 {
-    gint64 failed = MAX(costs->memory, memory_bound(costs) - 1), trial = failed + 1;
+    g_auto(Fitting) fitting = {costs, downsets, degrees, NULL, NULL};
+    gint64 failed = MAX(costs->memory, memory_bound(costs) - 1);
     Fit best = {0};
+    trial = MAX(trial, failed + 1);
     /* With memory enough, one device runs everything. */
-    while (!try_memory(costs, downsets, degrees, trial, &best)) {
+    while (!try_memory(&fitting, trial, &best)) {
         failed = trial;
         trial = 2 * failed;
     }
     for (gboolean halve = TRUE; best.memory - failed > 1; halve = !halve) {
         trial = halve ? failed + (best.memory - failed) / 2 : best.memory - 1;
-        if (!try_memory(costs, downsets, degrees, trial, &best)) {
+        if (!try_memory(&fitting, trial, &best)) {
             failed = trial;
         }
     }
     return best;
 }
 
-double ps_least_memory_bytes(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees)
+static gint64 memory_quanta(const PsCosts *costs, double bytes)
 {
-    Fit best = least_fit(costs, downsets, degrees);
+    return (gint64)floor(bytes / costs->memory_quantum_bytes + 0.5);
+}
+
+double ps_least_memory_bytes(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
+                             double enough_bytes)
+{
+    Fit best = least_fit(costs, downsets, degrees, memory_quanta(costs, enough_bytes));
     ps_layout_free(best.layout);
     return best.memory * costs->memory_quantum_bytes;
+}
+
+guint ps_fewest_below(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
+                      double bytes)
+{
+    gint64 memory = memory_quanta(costs, bytes) - 1;
+    g_autoptr(PsLayout) layout = memory < 0 ? NULL : fit_into(costs, downsets, degrees, memory);
+    return layout != NULL ? layout->devices : 0;
 }
 
 /* ---- fewest devices ------------------------------------------------------------------------- */
@@ -283,7 +333,7 @@ static double best_tps_s(const PsCosts *costs, const PsDownsets *downsets, PsDeg
 static void add_least_memory(GString *text, const PsCosts *costs, const PsDownsets *downsets,
                              PsDegrees degrees)
 {
-    Fit best = least_fit(costs, downsets, degrees);
+    Fit best = least_fit(costs, downsets, degrees, 0);
     g_autoptr(PsLayout) layout = best.layout;
     const PsStageRun *run = &layout->runs[best.largest];
     g_autofree char *layers = ps_run_layers(costs, downsets, run);

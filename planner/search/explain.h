@@ -11,8 +11,14 @@
 gboolean ps_fits(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees);
 
 /* The least memory per device at which a plan exists, in bytes, to the costs' memory quantum. For
- * costs in which nothing fits. */
-double ps_least_memory_bytes(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees);
+ * costs in which nothing fits. enough_bytes: at which one is known to exist, or 0. */
+double ps_least_memory_bytes(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
+                             double enough_bytes);
+
+/* The fewest devices on which a plan fits into less memory than this, or 0 where none does on those
+ * that there are. */
+guint ps_fewest_below(const PsCosts *costs, const PsDownsets *downsets, PsDegrees degrees,
+                      double bytes);
 
 /* The fewest devices on which a plan fits, or 0 where none up to *tried does. More devices never
  * hurt, since K only bounds what a plan may use. *exhausted: no plan can use more than *tried. For

@@ -29,6 +29,9 @@ void ps_planning_free(PsPlanning *planning)
     if (planning == NULL) {
         return;
     }
+    for (guint i = 0; i < PS_N_DEGREES; i++) {
+        ps_search_free(planning->searches[i]);
+    }
     ps_rest_free(planning->rest);
     ps_stage_solver_free(planning->solver);
     ps_costs_free(planning->costs);
@@ -36,10 +39,15 @@ void ps_planning_free(PsPlanning *planning)
     g_free(planning);
 }
 
-PsSearch *ps_planning_search(const PsPlanning *planning, PsDegrees degrees)
+PsSearch *ps_planning_search(PsPlanning *planning, PsDegrees degrees)
 {
-    return ps_search_new(planning->costs, planning->downsets, planning->solver, planning->rest,
-                         degrees);
+    PsSearch **search = &planning->searches[degrees];
+    if (*search == NULL) {
+        *search = ps_search_new(planning->costs, planning->downsets, planning->solver,
+                                planning->rest, degrees);
+    }
+    ps_search_set_devices(*search, planning->costs->setting.devices);
+    return *search;
 }
 
 static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
@@ -58,17 +66,27 @@ static gboolean is_nested(const PsPlanning *planning, const PsLayout *layout)
 
 /* ---- the best, nested if need be ------------------------------------------------------------ */
 
-/* The best of all layouts of this load; of those that tie in load a nested one, if there is any:
- * the best of the nested by the same order. */
-static PsLayout *best_of_load(const PsPlanning *planning, PsSearch *search, PsThreshold load)
+/* One that ties with the best but is nested, if there is any: the best of the nested by the same
+ * order. */
+static PsLayout *nested_tie(PsPlanning *planning, const PsLayout *best, guint devices)
 {
-    g_autoptr(PsLayout) best = ps_search_within(search, NULL, load, TRUE);
-    if (is_nested(planning, best)) {
-        return g_steal_pointer(&best);
+    PsSearch *nested = ps_planning_search(planning, PS_DEGREES_NESTED);
+    ps_search_set_devices(nested, devices);
+    return ps_search_within(nested, NULL, ps_threshold_tied(ps_layout_load(best)), TRUE);
+}
+
+PsLayout *ps_planning_best_on(PsPlanning *planning, guint devices, const PsThreshold *floor)
+{
+    gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
+                        planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
+    PsSearch *search = ps_planning_search(planning, planning->options.degrees);
+    ps_search_set_devices(search, devices);
+    g_autoptr(PsLayout) best = ps_search_best(search, NULL, floor);
+    g_autoptr(PsLayout) nested = NULL;
+    if (best != NULL && optimist && !is_nested(planning, best)) {
+        nested = nested_tie(planning, best, devices);
     }
-    g_autoptr(PsSearch) nested = ps_planning_search(planning, PS_DEGREES_NESTED);
-    PsLayout *layout = ps_search_within(nested, NULL, load, TRUE);
-    return layout != NULL ? layout : g_steal_pointer(&best);
+    return nested != NULL ? g_steal_pointer(&nested) : g_steal_pointer(&best);
 }
 
 static void explain(const PsPlanning *planning, GError **error)
@@ -83,22 +101,16 @@ static void explain(const PsPlanning *planning, GError **error)
 
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
 {
-    g_autoptr(PsSearch) search = ps_planning_search(planning, planning->options.degrees);
-    gboolean optimist = planning->options.degrees == PS_DEGREES_ANY &&
-                        planning->costs->setting.in_flight == PS_IN_FLIGHT_PIPER;
-    g_autoptr(PsLayout) least = ps_search_least(search, NULL, NULL);
-    if (least == NULL) {
+    PsLayout *best = ps_planning_best_on(planning, planning->costs->setting.devices, NULL);
+    if (best == NULL) {
         explain(planning, error);
-        return NULL;
     }
-    PsThreshold load = ps_threshold_tied(ps_layout_load(least));
-    return optimist ? best_of_load(planning, search, load)
-                    : ps_search_within(search, NULL, load, TRUE);
+    return best;
 }
 
 PsLayout *ps_planning_nested(PsPlanning *planning, const PsLayout *best)
 {
-    g_autoptr(PsSearch) search = ps_planning_search(planning, PS_DEGREES_NESTED);
+    PsSearch *search = ps_planning_search(planning, PS_DEGREES_NESTED);
     PsThreshold floor = ps_layout_load(best);
     return ps_search_best(search, NULL, &floor);
 }
@@ -236,7 +248,7 @@ GPtrArray *ps_planning_top(PsPlanning *planning, guint n, GError **error)
     }
     GPtrArray *top = g_ptr_array_new_with_free_func((GDestroyNotify)ps_layout_free);
     g_ptr_array_add(top, best);
-    g_autoptr(PsSearch) search = ps_planning_search(planning, planning->options.degrees);
+    PsSearch *search = ps_planning_search(planning, planning->options.degrees);
     g_autoptr(GPtrArray) queue = g_ptr_array_new_with_free_func(candidate_free);
     add_candidate(queue, search, NULL, 0, g_array_new(FALSE, FALSE, sizeof(PsStageRun)));
     while (top->len < n && queue->len > 0) {

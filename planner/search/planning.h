@@ -11,6 +11,7 @@ typedef struct {
     PsCosts *costs;
     PsStageSolver *solver;
     PsRest *rest;
+    PsSearch *searches[PS_N_DEGREES]; /* made when first asked for */
 } PsPlanning;
 
 /* All downsets of the graph, or where there are more than PS_MOST_DOWNSETS those along one order of
@@ -24,10 +25,16 @@ PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
 void ps_planning_free(PsPlanning *planning);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsPlanning, ps_planning_free)
 
-/* A search in it, on all devices. */
-PsSearch *ps_planning_search(const PsPlanning *planning, PsDegrees degrees);
+/* A search in it, on the setting's devices. Belongs to the planning, which uses it as well: what
+ * was set of it lasts until the next call of anything here. */
+PsSearch *ps_planning_search(PsPlanning *planning, PsDegrees degrees);
 
-/* The best layout, as ps_planner_plan describes it; NULL with error (NEGATIVE) where nothing fits.
+/* The best layout on so many devices, at most the setting's; NULL where none fits. `floor` (may be
+ * NULL) is a load that the caller knows none to be below. */
+PsLayout *ps_planning_best_on(PsPlanning *planning, guint devices, const PsThreshold *floor);
+
+/* The best one on all of them, as ps_planner_plan describes it; NULL with error (NEGATIVE) where
+ * nothing fits.
  */
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 

@@ -75,6 +75,13 @@ void ps_rest_free(PsRest *rest)
     g_free(rest);
 }
 
+void ps_rest_take_over(PsRest *rest, PsRest *from)
+{
+    while (from->lessons->len > 0) {
+        g_ptr_array_add(rest->lessons, g_ptr_array_steal_index(from->lessons, 0));
+    }
+}
+
 gint64 ps_rest_least_load(const PsRest *rest, guint devices)
 {
     return (gint64)(rest->work[0] / devices);

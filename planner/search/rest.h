@@ -19,6 +19,9 @@ PsRest *ps_rest_new(const PsCosts *costs, const PsDownsets *downsets, PsStageSol
 void ps_rest_free(PsRest *rest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsRest, ps_rest_free)
 
+/* Moves over what was learned with a solver of no less memory, for the same costs and downsets. */
+void ps_rest_take_over(PsRest *rest, PsRest *from);
+
 /* Work spread over all devices, in time quanta: no layout has a smaller largest load. */
 gint64 ps_rest_least_load(const PsRest *rest, guint devices);
 

@@ -50,10 +50,10 @@ static gboolean agrees(PsSearch *search, const PsPlanning *planning, const GArra
     return layout != NULL;
 }
 
-static void fall_and_rise(const PsPlanning *planning, const GArray *plans, guint class,
+static void fall_and_rise(PsPlanning *planning, const GArray *plans, guint class,
                           guint devices)
 {
-    g_autoptr(PsSearch) search = ps_planning_search(planning, classes[class].degrees);
+    PsSearch *search = ps_planning_search(planning, classes[class].degrees);
     PsThreshold load, loads[64];
     guint n = 0;
     ps_search_set_devices(search, devices);
