@@ -31,7 +31,7 @@ static atomic_llong requested_ms; /* when */
 static atomic_int making;         /* threads between making a file and listing it */
 static atomic_int dying;
 
-static const int signals[] = {SIGINT, SIGTERM};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* Calls only what POSIX allows in handlers. Other threads run on: those that are making a file list
  * it first, and make no further ones; none writes the path of a file that is being removed. */
@@ -61,7 +61,8 @@ static long long now_ms(void)
 }
 
 /* Programs that pass a signal on, such as timeout, send it to the process and to its group: what
- * comes twice at one moment is one wish. */
+ * comes twice at one moment is one wish. A terminal that closes sends SIGHUP, its shell another one
+ * when it comes to it: that is never a second wish. */
 static void handle(int number)
 {
     int saved = errno;
@@ -70,7 +71,7 @@ static void handle(int number)
     } else if (atomic_load(&requested) == 0) {
         atomic_store(&requested_ms, now_ms()); /* first, for other threads */
         atomic_store(&requested, 1);
-    } else if (now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
+    } else if (number != SIGHUP && now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
         die(number);
     }
     errno = saved;

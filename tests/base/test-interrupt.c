@@ -8,6 +8,16 @@
 #include "sim/base/output.h"
 #include "tests/harness/harness.h"
 
+static const int all_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void take_signals(gpointer unused)
+{
+    (void)unused;
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        signal(all_signals[i], SIG_DFL);
+    }
+}
+
 static guint count_files(const char *folder)
 {
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
@@ -25,8 +35,7 @@ static int status_of(void (*func)(const char *folder), const char *folder)
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
+        take_signals(NULL);
         ps_interrupt_install();
         func(folder);
         _exit(0);
@@ -44,6 +53,8 @@ static PsOutput *open_output(const char *folder, const char *name)
     return output;
 }
 
+static int dies_by; /* set before the child is made */
+
 static void die_with_outputs(const char *folder)
 {
     (void)open_output(folder, "one");
@@ -55,15 +66,18 @@ static void die_with_outputs(const char *folder)
     }
     ps_output_free(done);
     ps_output_free(dropped);
-    raise(SIGINT);
+    raise(dies_by);
 }
 
 START_TEST(a_signal_removes_what_is_under_way)
 {
-    const char *folder = ps_test_folder();
-    int status = status_of(die_with_outputs, folder);
-    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
-    ck_assert_uint_eq(count_files(folder), 1); /* done */
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        const char *folder = ps_test_folder();
+        dies_by = all_signals[i];
+        int status = status_of(die_with_outputs, folder);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == dies_by);
+        ck_assert_uint_eq(count_files(folder), 1); /* done */
+    }
 }
 END_TEST
 
@@ -134,6 +148,16 @@ static void hold_off(const char *folder)
     _exit(right ? 42 : 1);
 }
 
+static void hang_up_twice(const char *folder)
+{
+    (void)open_output(folder, "held");
+    ps_interrupt_hold();
+    raise(SIGHUP);
+    g_usleep(G_USEC_PER_SEC / 2);
+    raise(SIGHUP); /* the shell's, after the terminal's */
+    _exit(ps_interrupt_requested() && count_files(folder) == 1 ? 42 : 1);
+}
+
 static void signal_twice(const char *folder)
 {
     (void)open_output(folder, "held");
@@ -156,6 +180,8 @@ START_TEST(a_held_signal_sets_a_flag)
     const char *folder = ps_test_folder();
     int status = status_of(hold_off, folder);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    status = status_of(hang_up_twice, ps_test_folder());
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     status = status_of(signal_twice, folder);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
     ck_assert_uint_eq(count_files(folder), 0);
@@ -167,9 +193,13 @@ END_TEST
 static void signal_while_ignored(const char *folder)
 {
     (void)folder;
-    signal(SIGINT, SIG_IGN);
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        signal(all_signals[i], SIG_IGN);
+    }
     ps_interrupt_install();
-    raise(SIGINT);
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        raise(all_signals[i]);
+    }
     _exit(42);
 }
 
@@ -205,13 +235,6 @@ START_TEST(many_files_find_no_place)
 END_TEST
 
 /* ---- from the command line ------------------------------------------------------------------ */
-
-static void take_signals(gpointer unused)
-{
-    (void)unused;
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-}
 
 static gboolean has_temporary_file(const char *folder)
 {
@@ -256,13 +279,12 @@ static int interrupt_command(const char *const *arguments, const char *folder, i
 /* It ends early, and its folder says so. */
 START_TEST(a_replay_leaves_a_partial_run)
 {
-    const int numbers[] = {SIGINT, SIGTERM};
-    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++) {
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
         g_autofree char *run = g_build_filename(ps_test_folder(), "run", NULL);
         const char *const replay[] = {
             "replay", "--synthetic", "stages=64 microbatches=1000000 forward=1ms backward=2ms",
             "-o",     run,           NULL};
-        int status = interrupt_command(replay, run, numbers[i]);
+        int status = interrupt_command(replay, run, all_signals[i]);
         ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
         g_autofree char *summary = g_build_filename(run, "summary.json", NULL);
         g_autofree char *text = NULL;
