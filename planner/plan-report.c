@@ -170,23 +170,38 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
     }
 }
 
-gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                      const char *path, GError **error)
+PsOutput *ps_plan_open(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                       const char *path, char **sha256, GError **error)
 {
     if (g_str_equal(profile->path, "-")) {
         ps_error(error, PS_ERROR_USAGE,
                  "a plan names its profile, and standard input cannot be found again (expected a "
                  "profile in a file)");
-        return FALSE;
+        return NULL;
     }
+    g_autoptr(PsDigest) digest = ps_digest_new();
     g_autoptr(PsOutput) output = ps_output_open(path, error);
     if (output == NULL) {
-        return FALSE;
+        return NULL;
     }
+    ps_output_digest(output, digest);
     g_autofree char *folder = g_path_get_dirname(path);
     g_autofree char *profile_path = ps_path_from(folder, profile->path);
     write_json(plan, profile, profile_path, estimate, output);
-    return ps_output_commit(output, error);
+    ps_output_digest(output, NULL);
+    if (!ps_output_settle(output, error)) {
+        return NULL;
+    }
+    *sha256 = ps_digest_finish(digest);
+    return g_steal_pointer(&output);
+}
+
+gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                      const char *path, GError **error)
+{
+    g_autofree char *sha256 = NULL;
+    g_autoptr(PsOutput) output = ps_plan_open(plan, profile, estimate, path, &sha256, error);
+    return output != NULL && ps_output_commit(output, error);
 }
 
 static guint degree_of(const PsPlan *plan, guint stage, gboolean tensor)

@@ -1,5 +1,6 @@
 #include "sim/replay/run-report.h"
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "sim/trace/summary.h"
 
@@ -129,6 +130,16 @@ void ps_run_report(const PsRun *run, PsFormat format, PsOutput *output)
         print_busiest_link(run, output);
         print_overflow(summary, output);
     }
+}
+
+gboolean ps_run_result(const PsRun *run, GError **error)
+{
+    if (run->standstill != NULL) {
+        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->standstill);
+    } else if (run->summary->partial) {
+        ps_error(error, PS_ERROR_IO, "interrupted: the run is marked as partial");
+    }
+    return !run->summary->partial;
 }
 
 static const PsColumn synthetic_columns[] = {
