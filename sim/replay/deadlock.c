@@ -228,6 +228,6 @@ gboolean ps_replay_check_done(const PsReplay *replay, GError **error)
         }
     }
     g_autofree char *cycle = describe_cycle(replay, (Node){number, FALSE});
-    ps_error(error, PS_ERROR_NEGATIVE, "%s", cycle);
+    ps_error(error, PS_ERROR_STUCK, "%s", cycle);
     return FALSE;
 }

@@ -81,7 +81,7 @@ typedef struct {
 void ps_replay_result_free(PsReplayResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsReplayResult, ps_replay_result_free)
 
-/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle), where the run
+/* sink may be NULL. NULL with error on a deadlock (STUCK, naming the wait cycle), where the run
  * would take longer than 53 days (INPUT), and for what the network lacks (INPUT, USAGE). Ends early
  * where ps_interrupt_requested says so. */
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,
