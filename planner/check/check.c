@@ -141,9 +141,10 @@ static gboolean is_complete(const PsRun *run, GError **error)
     if (run->summary->partial) {
         g_autofree char *after =
             ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(run->summary->makespan_ps));
-        ps_error(error, PS_ERROR_INPUT,
-                 "%s%sthe run was interrupted after %s (expected a complete one)",
-                 run->folder != NULL ? run->folder : "", run->folder != NULL ? ": " : "", after);
+        ps_error(error, PS_ERROR_INPUT, "%s%sthe run %s %s (expected a complete one)",
+                 run->folder != NULL ? run->folder : "", run->folder != NULL ? ": " : "",
+                 run->summary->stops->len > 0 ? "came to a standstill at" : "was interrupted after",
+                 after);
     }
     return !run->summary->partial;
 }

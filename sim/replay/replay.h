@@ -73,6 +73,7 @@ typedef struct {
     gboolean partial; /* it was interrupted, or came to a standstill because a device had stopped:
                          at the makespan. The window is then all of it, or as far as it got */
     char *standstill; /* what stopped and who waits for whom; NULL: nothing did */
+    GArray *stops;    /* PsRunStop: lanes that stopped before the end; NULL where none can */
     GArray *links;    /* PsRunLink: what the network carried; NULL on a flat one */
     char *out_of_memory; /* where and why a lane first held more than the workload's memory_bytes;
                             NULL: none did. The run goes on all the same */
