@@ -95,6 +95,10 @@ static void print_table(const PsCheck *check, PsOutput *output)
     ps_print_paragraph(output, "TPS estimated %s, replayed %s", estimate, simulated);
     ps_print_paragraph(output, "%s", check->reason);
     ps_output_puts(output, "\n");
+    if (check->unsettled != NULL) {
+        ps_print_paragraph(output, "%s", check->unsettled);
+        ps_output_puts(output, "\n");
+    }
     if (check->restoration != NULL) {
         g_autofree char *text = ps_restoration_text(check->restoration);
         ps_print_paragraph(output, "%s", text);
@@ -122,6 +126,16 @@ static void write_stage(PsJsonWriter *writer, const PsCheckStage *stage)
     ps_json_end_object(writer);
 }
 
+static void write_unsettled(const PsCheck *check, PsJsonWriter *writer)
+{
+    ps_json_put_string(writer, "unsettled", check->unsettled);
+    ps_json_put_int(writer, "batches", check->n_batches);
+    if (check->n_batches > 0) {
+        ps_json_put_double(writer, "least_tps_s", check->least_tps_s);
+        ps_json_put_double(writer, "most_tps_s", check->most_tps_s);
+    }
+}
+
 void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer)
 {
     ps_json_put_double(writer, "estimate_tps_s", check->estimate_tps_s);
@@ -129,6 +143,10 @@ void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer)
     ps_json_put_double(writer, "relative_error", check->relative_error);
     ps_json_put_string(writer, "replayable", check->exact ? "exact" : "optimistic");
     ps_json_put_string(writer, "reason", check->reason);
+    ps_json_put_boolean(writer, "settled", check->unsettled == NULL);
+    if (check->unsettled != NULL) {
+        write_unsettled(check, writer);
+    }
     ps_json_begin_array(writer, "stages");
     for (guint i = 0; i < check->n_stages; i++) {
         write_stage(writer, &check->stages[i]);
