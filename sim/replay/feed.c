@@ -174,13 +174,14 @@ gint64 ps_feed_block(const PsReplay *replay)
     const PsWorkload *workload = replay->workload;
     const PsSchedule *schedule = replay->settings->schedule;
     gboolean updates = FALSE, batches = FALSE;
-    gint64 unit = 1, reach = 1;
+    gint64 unit = 1, reach = 1, versions = 1;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         updates = updates || replay->program->stages[i].updates;
         /* A lane that holds more than a batch can be kept back by weight_versions. */
-        batches = batches || (schedule->weight_versions > 0 &&
-                              work->in_flight > workload->microbatches / work->data_parallel);
+        guint batch = workload->microbatches / work->data_parallel;
+        batches = batches || (schedule->weight_versions > 0 && work->in_flight > batch);
+        versions = MAX(versions, ps_schedule_versions(schedule, batch, work->in_flight));
         unit = (gint64)ps_lcm((guint64)unit, work->data_parallel);
         reach = MAX(reach, (gint64)work->in_flight * work->data_parallel);
     }
@@ -200,7 +201,7 @@ gint64 ps_feed_block(const PsReplay *replay)
         unit = workload->microbatches;
     } else if (batches || updates) {
         unit = workload->microbatches;
-        reach = MAX(reach, unit * MAX(schedule->weight_versions, 1));
+        reach = MAX(reach, unit * versions);
     }
     return blocks * ((reach + unit - 1) / unit * unit);
 }

@@ -4,7 +4,9 @@
  * Step of a lane     waits for
  *   forward of n     the activations of n from every stage it borders on before it, and the weights
  *                    of the batch before last or last (see weight_versions in schedule.h)
- *   backward of n    the gradients of n from every stage it borders on after it
+ *   backward of n    the gradients of n from every stage it borders on after it, and the collective
+ *                    of the batch as many before as there are versions of the weights
+ *                    (ps_schedule_versions)
  *
  * communication serial: a forward is, all on the lane's compute stream, [receive] per source stage,
  * [forward], [send] per target stage, a backward [receive] per target, [recompute], [backward],
