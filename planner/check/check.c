@@ -55,12 +55,14 @@ static double expected_completed(const PsRunSummary *summary, const PsPace *pace
     return (double)(!has_settled(summary) && near && said > 0 ? said : pace->completed);
 }
 
-/* What a stage's times in the window are divided by. Where replicas do not keep step, those that
- * are ahead do more than the window's microbatches. */
-static double microbatches_of(const PsRunSummary *summary, const PsMeasure *measure, guint stage)
+/* What a stage's times in the window are divided by, where so many microbatches were passed in it.
+ * Lanes that do not keep step do more than the window's microbatches; what is begun or ended at the
+ * window's ends is less than a batch. */
+static double microbatches_of(const PsRunSummary *summary, gint64 passed)
 {
-    gboolean in_step = measure->pace.completed == summary->window_microbatches;
-    return (double)(in_step ? summary->window_microbatches : MAX(measure->stages[stage].passed, 1));
+    gint64 said = summary->window_microbatches;
+    gboolean in_step = ABS(passed - said) <= summary->setting.microbatches;
+    return (double)(has_settled(summary) || in_step || passed <= 0 ? said : passed);
 }
 
 static gboolean run_claims_hold(const PsRun *run, const PsMeasure *measure, GError **error)
@@ -105,14 +107,16 @@ static void compare_stage(const PsRun *run, const PsMeasure *measure, guint i, P
 {
     const PsRunStage *said = &run->summary->stages[i];
     const PsMeasuredStage *measured = &measure->stages[i];
-    double n = microbatches_of(run->summary, measure, i) * said->data_parallel;
+    const PsRunSummary *summary = run->summary;
+    double d = said->data_parallel, n = microbatches_of(summary, measured->passed) * d;
+    double n_resync = measured->shared > 0 ? microbatches_of(summary, measured->shared) * d : n;
     stage->estimate =
         (PsCheckFigures){said->estimate.tps_s, said->estimate.compute_s, said->estimate.edge_s,
                          said->estimate.resync_s, said->estimate.memory_bytes};
     stage->replay = (PsCheckFigures){
         .compute_s = measured->compute_s / n,
         .edge_s = measured->edge_s / n,
-        .resync_s = measured->resync_s / n,
+        .resync_s = measured->resync_s / n_resync,
         .memory_bytes = measured->peak_memory_bytes,
     };
     stage->replay.tps_s = stage->replay.compute_s + stage->replay.edge_s + stage->replay.resync_s;

@@ -29,6 +29,7 @@ typedef struct {
      * whether the chunk has any, since ops that take no time leave no row. */
     gint64 *ends[2];
     gboolean *any[2];
+    gint64 *share_ends;  /* [n_microbatches]: of shares of an amortised resync; -1: none */
     gboolean *in_pieces; /* [n_stages]: passes may be cut by collectives of layers */
     gboolean jitter;     /* so computations may have taken no time */
     Group
@@ -138,7 +139,8 @@ static gboolean groups_are_whole(const Reader *reader, GError **error)
  * stage. */
 static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row, GError **error)
 {
-    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD) {
+    gboolean share = op->kind == PS_OP_RESYNC && op->microbatch >= 0;
+    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD && !share) {
         return TRUE;
     }
     guint d = reader->run->summary->stages[op->stage].data_parallel;
@@ -149,6 +151,12 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
              " (expected one of %" G_GINT64_FORMAT ", on replica n mod %u)",
              op->replica, op->stage, op->microbatch, reader->n_microbatches, d);
         return FALSE;
+    }
+    if (share) {
+        gint64 *share_end = &reader->share_ends[op->microbatch];
+        *share_end = MAX(*share_end, op->end_ps);
+        reader->measure->stages[op->stage].shared += ps_in_window(reader->run->summary, op->end_ps);
+        return TRUE;
     }
     guint chunk = chunk_of(reader, op);
     gsize at = chunk * (gsize)reader->n_microbatches + (gsize)op->microbatch;
@@ -269,7 +277,7 @@ static gboolean read_stage(Reader *reader, guint stage, gint64 *ends_ps, GError 
 static gboolean read_completions(Reader *reader, GError **error)
 {
     g_autofree gint64 *ends_ps = g_new(gint64, MAX(reader->n_microbatches, 1));
-    memset(ends_ps, -1, (gsize)reader->n_microbatches * sizeof *ends_ps);
+    memcpy(ends_ps, reader->share_ends, (gsize)reader->n_microbatches * sizeof *ends_ps);
     for (guint i = 0; i < reader->measure->n_stages; i++) {
         if (!read_stage(reader, i, ends_ps, error)) {
             return FALSE;
@@ -409,6 +417,9 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *cause_ps = g_new0(gint64, summary->n_stages * PS_N_CAUSES);
     g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
+    gsize n_microbatches = (gsize)summary->microbatches_simulated;
+    g_autofree gint64 *share_ends = g_new(gint64, MAX(n_microbatches, 1));
+    memset(share_ends, -1, n_microbatches * sizeof *share_ends);
     g_autofree gboolean *in_pieces = g_new0(gboolean, summary->n_stages);
     g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
     memset(ends, -1, 2 * n_cells * sizeof *ends);
@@ -420,6 +431,7 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .cause_ps = cause_ps,
                      .n_microbatches = summary->microbatches_simulated,
                      .n_chunks = n_chunks,
+                     .share_ends = share_ends,
                      .in_pieces = in_pieces,
                      .jitter = g_hash_table_contains(summary->settings, "jitter"),
                      .ends = {ends, ends + n_cells},

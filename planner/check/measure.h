@@ -10,6 +10,7 @@ typedef struct {
     gint64 busiest_ps;        /* compute stream of its busiest lane, within the window */
     double peak_memory_bytes; /* of its lanes, whole run */
     gint64 passed;            /* microbatches that it was through with within the window */
+    gint64 shared;            /* the same of shares of an amortised resync */
     /* How many microbatches its fastest replica was ahead of its slowest, of those that each runs,
      * when the window began and when it ended. */
     gint64 lead_before, lead_after;

@@ -12,8 +12,8 @@ typedef struct {
     gint64 least_batch_ps, most_batch_ps;
 } PsPace;
 
-/* ends_ps[n]: when each microbatch was complete, -1 where no row tells: then it counts as complete
- * with the one before it. */
+/* ends_ps[n]: when each microbatch was complete (its share of an amortised resync as well), -1
+ * where no row tells: then it counts as complete with the one before it. */
 PsPace ps_pace_measure(const PsRunSummary *summary, const gint64 *ends_ps, gint64 n);
 
 /* Whether a time lies within the window; one that begins with the run holds its first moment. */

@@ -148,11 +148,28 @@ static void add_leads(GString *text, const PsRunSummary *summary, const PsMeasur
     }
 }
 
+/* Shares of an amortised resync, for which nobody waits. */
+static void add_backlog(GString *text, const PsRunSummary *summary, const PsMeasure *measure)
+{
+    for (guint i = 0; i < summary->n_stages; i++) {
+        const PsMeasuredStage *stage = &measure->stages[i];
+        if (stage->shared > 0 && stage->passed - stage->shared > summary->setting.microbatches) {
+            g_string_append_printf(text,
+                                   " The amortised resync sets the pace: in the window stage %u "
+                                   "passes %" G_GINT64_FORMAT " microbatches and reduces the "
+                                   "gradients of %" G_GINT64_FORMAT ".",
+                                   i, stage->passed, stage->shared);
+            return;
+        }
+    }
+}
+
 char *ps_unsettled_text(const PsRun *run, const PsMeasure *measure)
 {
     GString *text = g_string_new("not settled: the times of the run do not repeat.");
     add_batches(text, run->summary, &measure->pace);
     add_leads(text, run->summary, measure);
+    add_backlog(text, run->summary, measure);
     if (measure->n_vanished > 0) {
         g_string_append_printf(
             text, " %" G_GINT64_FORMAT " forwards and backwards took no time and left no row.",

@@ -10,6 +10,6 @@ gboolean ps_run_is_replayable(const PsRunSummary *summary);
  * rule) and on the switches that are not on the planner's side. Caller frees. */
 char *ps_reason(const PsRunSummary *summary);
 
-/* Of a run whose times do not repeat: how much batches differ, which replicas do not keep step, and
- * what left no rows. Caller frees. */
+/* Of a run whose times do not repeat: how much batches differ, which replicas do not keep step,
+ * whether the resync falls behind, and what left no rows. Caller frees. */
 char *ps_unsettled_text(const PsRun *run, const PsMeasure *measure);
