@@ -93,9 +93,15 @@ static gboolean lay_out(const PsSettingOptions *options, PsSweep *sweep, GError 
     return TRUE;
 }
 
-/* Nothing at all where no row is done. */
-static gboolean write_rows(const PsSweep *sweep, guint n_done, PsOutput *output, GError **error)
+/* The file is opened first: hours of work must not end in "cannot write". Nothing is written where
+ * no row is done. */
+static gboolean run_and_write(PsSweep *sweep, guint n_threads, const char *path, GError **error)
 {
+    g_autoptr(PsOutput) output = ps_output_open(path, error);
+    if (output == NULL) {
+        return FALSE;
+    }
+    guint n_done = ps_sweep_run(sweep, n_threads);
     if (n_done > 0) {
         ps_sweep_write(sweep, output);
         if (!ps_output_commit(output, error)) {
@@ -128,17 +134,14 @@ static gboolean sweep_all(const Options *options, const char *profile_path, GErr
         return FALSE;
     }
     g_auto(PsSweep) sweep = {.profile = profile, .planner = &planner, .replay = &replay};
-    g_autoptr(PsOutput) output = NULL;
-    /* The file is opened first: hours of work must not end in "cannot write". */
-    if (!lay_out(&options->setting, &sweep, error) ||
-        (output = ps_output_open(options->path != NULL ? options->path : "-", error)) == NULL) {
+    if (!lay_out(&options->setting, &sweep, error)) {
         return FALSE;
     }
     ps_interrupt_hold();
-    guint n_done = ps_sweep_run(&sweep, (guint)n_threads);
-    gboolean written = write_rows(&sweep, n_done, output, error);
+    gboolean done =
+        run_and_write(&sweep, (guint)n_threads, options->path != NULL ? options->path : "-", error);
     ps_interrupt_release();
-    return written;
+    return done;
 }
 
 static gboolean run(int argc, char **argv, GError **error)
