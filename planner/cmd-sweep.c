@@ -1,5 +1,6 @@
 #include "planner/planner-options.h"
 #include "planner/sweep.h"
+#include "sim/base/interrupt.h"
 #include "sim/base/units.h"
 #include "sim/cli/setting-options.h"
 #include "sim/replay/replay-options.h"
@@ -16,7 +17,7 @@ const PsCommand ps_command_sweep = {
     .details = "--devices, --memory, --bandwidth and --microbatches take lists, separated by\n"
                "commas: each combination is planned, replayed and checked, one CSV row each.\n"
                "Settings without a plan are rows too, with the reason. The file is the same for\n"
-               "any number of threads.\n"
+               "any number of threads. Ctrl-C ends early and keeps the rows that are done.\n"
                "\n" PS_REPLAY_HELP "\n"
                "Example:\n"
                "  pipersim sweep planner/profiles/gpt3-13b-a100.json --devices 32,64 \\\n"
@@ -92,6 +93,28 @@ static gboolean lay_out(const PsSettingOptions *options, PsSweep *sweep, GError 
     return TRUE;
 }
 
+/* The file is opened first: hours of work must not end in "cannot write". Nothing is written where
+ * no row is done. */
+static gboolean run_and_write(PsSweep *sweep, guint n_threads, const char *path, GError **error)
+{
+    g_autoptr(PsOutput) output = ps_output_open(path, error);
+    if (output == NULL) {
+        return FALSE;
+    }
+    guint n_done = ps_sweep_run(sweep, n_threads);
+    if (n_done > 0) {
+        ps_sweep_write(sweep, output);
+        if (!ps_output_commit(output, error)) {
+            return FALSE;
+        }
+    }
+    if (n_done < sweep->n_points) {
+        ps_error(error, PS_ERROR_IO, "interrupted: the rows are those of %u of %u settings", n_done,
+                 sweep->n_points);
+    }
+    return n_done == sweep->n_points;
+}
+
 static gboolean sweep_all(const Options *options, const char *profile_path, GError **error)
 {
     PsPlannerOptions planner;
@@ -111,15 +134,14 @@ static gboolean sweep_all(const Options *options, const char *profile_path, GErr
         return FALSE;
     }
     g_auto(PsSweep) sweep = {.profile = profile, .planner = &planner, .replay = &replay};
-    g_autoptr(PsOutput) output = NULL;
-    /* The file is opened first: hours of work must not end in "cannot write". */
-    if (!lay_out(&options->setting, &sweep, error) ||
-        (output = ps_output_open(options->path != NULL ? options->path : "-", error)) == NULL) {
+    if (!lay_out(&options->setting, &sweep, error)) {
         return FALSE;
     }
-    ps_sweep_run(&sweep, (guint)n_threads);
-    ps_sweep_write(&sweep, output);
-    return ps_output_commit(output, error);
+    ps_interrupt_hold();
+    gboolean done =
+        run_and_write(&sweep, (guint)n_threads, options->path != NULL ? options->path : "-", error);
+    ps_interrupt_release();
+    return done;
 }
 
 static gboolean run(int argc, char **argv, GError **error)

@@ -3,6 +3,8 @@
 #include "planner/rehearse.h"
 #include "sim/cli/setting-options.h"
 #include "sim/replay/replay-options.h"
+#include "sim/replay/run-report.h"
+#include "sim/trace/summary.h"
 
 static gboolean run(int argc, char **argv, GError **error);
 
@@ -12,7 +14,8 @@ const PsCommand ps_command_validate = {
     .summary = "plan, replay and check in one go",
     .details = "Finds the optimal plan for PROFILE, replays it and judges the estimate. With -o,\n"
                "DIR gets plan.json and the run. Exit status 3 where the replay is further from\n"
-               "the estimate than the tolerance, or needs more memory than a device has.\n"
+               "the estimate than the tolerance, or needs more memory than a device has. Where\n"
+               "the run is interrupted it takes the place of the check, marked as partial.\n"
                "\n" PS_REPLAY_HELP "\n"
                "Example:\n"
                "  pipersim validate planner/profiles/gpt3-13b-a100.json \\\n"
@@ -38,6 +41,16 @@ static void options_clear(Options *options)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 
+/* The check, or the run that did not come to its end. */
+static void print_outcome(const PsRehearsal *rehearsal, PsFormat format, PsOutput *output)
+{
+    if (rehearsal->check != NULL) {
+        ps_check_report(rehearsal->check, format, output);
+    } else {
+        ps_run_report(rehearsal->run, format, output);
+    }
+}
+
 static void print_json(const PsRehearsal *rehearsal, const PsProfile *profile, PsOutput *output)
 {
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(rehearsal->plan, profile);
@@ -46,8 +59,13 @@ static void print_json(const PsRehearsal *rehearsal, const PsProfile *profile, P
     ps_json_begin_object(writer, "plan");
     ps_plan_write_members(rehearsal->plan, profile, profile->path, estimate, writer);
     ps_json_end_object(writer);
-    ps_json_begin_object(writer, "check");
-    ps_check_write_members(rehearsal->check, writer);
+    if (rehearsal->check != NULL) {
+        ps_json_begin_object(writer, "check");
+        ps_check_write_members(rehearsal->check, writer);
+    } else {
+        ps_json_begin_object(writer, "run");
+        ps_run_summary_put(rehearsal->run->summary, writer);
+    }
     ps_json_end_object(writer);
     ps_json_end_object(writer);
 }
@@ -58,7 +76,7 @@ static void print_table(const PsRehearsal *rehearsal, const PsProfile *profile, 
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(rehearsal->plan, profile);
     ps_plan_report(rehearsal->plan, profile, estimate, claim, PS_FORMAT_TABLE, output);
     ps_output_puts(output, "\n");
-    ps_check_report(rehearsal->check, PS_FORMAT_TABLE, output);
+    print_outcome(rehearsal, PS_FORMAT_TABLE, output);
 }
 
 static gboolean print(const PsRehearsal *rehearsal, const PsProfile *profile, const char *claim,
@@ -76,7 +94,7 @@ static gboolean print(const PsRehearsal *rehearsal, const PsProfile *profile, co
         print_table(rehearsal, profile, claim, output);
         break;
     case PS_FORMAT_CSV:
-        ps_check_report(rehearsal->check, format, output);
+        print_outcome(rehearsal, format, output);
         break;
     }
     return ps_output_commit(output, error);
@@ -108,7 +126,7 @@ static gboolean validate(const Options *options, const char *profile_path, GErro
     const char *claim =
         rehearsal != NULL && rehearsal->plan->optimal ? ps_planner_claim(&planner) : NULL;
     return rehearsal != NULL && print(rehearsal, profile, claim, format, error) &&
-           ps_check_result(rehearsal->check, error);
+           ps_run_result(rehearsal->run, error) && ps_check_result(rehearsal->check, error);
 }
 
 static gboolean run(int argc, char **argv, GError **error)

@@ -37,8 +37,8 @@ static void print_summary(const PsCertificate *certificate, PsOutput *output)
                                "%.1f %% from the best possible.",
                                bound, 100 * distance);
     }
-    g_autofree char *wrapped = ps_wrap(text->str, PS_TABLE_WIDTH);
-    ps_output_printf(output, "\n%s\n", wrapped);
+    ps_output_puts(output, "\n");
+    ps_print_paragraph(output, "%s", text->str);
 }
 
 static gboolean run(const PsPlanRequest *request, GError **error)

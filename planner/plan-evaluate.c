@@ -66,19 +66,13 @@ static char *join_completed(const PsEvaluation *evaluation, const char *separato
     return g_string_free(text, FALSE);
 }
 
-static void print_paragraph(PsOutput *output, const char *text)
-{
-    g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
-    ps_output_printf(output, "%s\n", wrapped);
-}
-
 static void print_distance(const Verdict *verdict, PsOutput *output)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     if (verdict->why_none != NULL) {
         g_string_append_printf(text, "There is no plan to compare with: %s",
                                verdict->why_none->message);
-        print_paragraph(output, text->str);
+        ps_print_paragraph(output, "%s", text->str);
         return;
     }
     g_autofree char *best = ps_quantity_format(PS_SECONDS, verdict->best_tps_s);
@@ -93,23 +87,20 @@ static void print_distance(const Verdict *verdict, PsOutput *output)
                                tps_s(verdict) / verdict->best_tps_s);
     }
     g_string_append(text, ".");
-    print_paragraph(output, text->str);
+    ps_print_paragraph(output, "%s", text->str);
 }
 
 static void print_table(const Verdict *verdict, PsOutput *output)
 {
     const PsEvaluation *evaluation = verdict->evaluation;
-    ps_output_printf(output, "%s: %s\n", verdict->request->argument,
-                     is_legal(verdict) ? "legal" : "not legal");
+    ps_print_paragraph(output, "%s: %s", verdict->request->argument,
+                       is_legal(verdict) ? "legal" : "not legal");
     for (guint i = 0; i < evaluation->violations->len; i++) {
-        g_autofree char *line =
-            g_strdup_printf("- %s", (const char *)evaluation->violations->pdata[i]);
-        print_paragraph(output, line);
+        ps_print_paragraph(output, "- %s", (const char *)evaluation->violations->pdata[i]);
     }
     if (evaluation->plan != NULL && evaluation->completed->len > 0) {
         g_autofree char *stages = join_completed(evaluation, ", ");
-        g_autofree char *line = g_strdup_printf("TMPCs chosen here for stages %s.", stages);
-        print_paragraph(output, line);
+        ps_print_paragraph(output, "TMPCs chosen here for stages %s.", stages);
     }
     print_distance(verdict, output);
     if (verdict->estimate != NULL) {

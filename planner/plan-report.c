@@ -47,26 +47,27 @@ static void print_cycle_time(const PsPlan *plan, const PsProfile *profile,
     if (excess < 1e-9) {
         ps_output_puts(output, "degrees not nested, yet a run reaches this TPS\n");
     } else {
-        ps_output_printf(
-            output, "degrees not nested: with these in-flight bounds a run takes %s (+%.1f%%)\n",
+        ps_print_paragraph(
+            output, "degrees not nested: with these in-flight bounds a run takes %s (+%.1f%%)",
             text, 100 * excess);
     }
 }
 
-/* "; 64 devices of 80 GiB at 25 GB/s; N = 256", or with levels the bandwidths in a line below. */
-static void print_setting(const PsSetting *setting, PsOutput *output)
+/* "p.json: 42 layers; 64 devices of 80 GiB at 25 GB/s; N = 256", or with levels the bandwidths in a
+ * line below. */
+static void print_setting(const PsSetting *setting, const PsProfile *profile, PsOutput *output)
 {
+    g_autofree char *name = g_path_get_basename(profile->path);
+    g_autofree char *layers = ps_counted(profile->n_layers, "layer");
     g_autofree char *memory = ps_quantity_format(PS_BYTES, setting->memory_bytes);
     g_autofree char *bandwidth = ps_quantity_format(PS_BYTES_PER_S, setting->bandwidth_bytes_per_s);
     gboolean flat = ps_setting_is_flat(setting);
     g_autofree char *devices = ps_counted(setting->devices, "device");
-    ps_output_printf(output, "%s of %s%s%s; N = %u\n", devices, memory, flat ? " at " : "",
-                     flat ? bandwidth : "", setting->microbatches);
+    ps_print_paragraph(output, "%s: %s; %s of %s%s%s; N = %u", name, layers, devices, memory,
+                       flat ? " at " : "", flat ? bandwidth : "", setting->microbatches);
     if (!flat) {
         g_autofree char *levels = ps_place_levels_text(setting);
-        g_autofree char *line = g_strdup_printf("levels: %s", levels);
-        g_autofree char *wrapped = ps_wrap(line, PS_TABLE_WIDTH);
-        ps_output_printf(output, "%s\n", wrapped);
+        ps_print_paragraph(output, "levels: %s", levels);
     }
 }
 
@@ -74,17 +75,14 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
                           const char *claim, PsOutput *output)
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
-    g_autofree char *name = g_path_get_basename(profile->path);
-    g_autofree char *layers = ps_counted(profile->n_layers, "layer");
     g_autofree char *stages = ps_counted(plan->n_stages, "stage");
     g_autofree char *devices = ps_counted(estimate->devices_used, "device");
-    ps_output_printf(output, "%s: %s; ", name, layers);
-    print_setting(&plan->setting, output);
-    ps_output_printf(output, "TPS %s per microbatch (%.4g/s); %s, %s, sum of d %u\n", tps,
-                     1 / estimate->tps_s, stages, devices, estimate->sum_data_parallel);
+    print_setting(&plan->setting, profile, output);
+    ps_print_paragraph(output, "TPS %s per microbatch (%.4g/s); %s, %s, sum of d %u", tps,
+                       1 / estimate->tps_s, stages, devices, estimate->sum_data_parallel);
     g_autofree char *gap =
         g_strdup_printf("not proven optimal: at most %.3g %% above the optimum (more than %d "
-                        "downsets;\nplanned along one order of the layers)",
+                        "downsets; planned along one order of the layers)",
                         100 * plan->gap, PS_MOST_DOWNSETS);
     if (claim == NULL && plan->gap > 0) {
         claim = gap;
@@ -93,7 +91,7 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
         claim = plan->optimal ? "optimal: proven, no plan is faster under the cost model"
                               : "not proven optimal";
     }
-    ps_output_printf(output, "%s\n", claim);
+    ps_print_paragraph(output, "%s", claim);
     if (plan->setting.in_flight == PS_IN_FLIGHT_SUFFICIENT) {
         ps_output_puts(output, "in-flight bounds sufficient: a run reaches this TPS\n");
     }
@@ -102,7 +100,7 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
 }
 
 static void add_row(PsTable *table, const PsPlan *plan, const PsProfile *profile,
-                    const PsEstimate *estimate, guint i, double unit_s, gboolean people)
+                    const PsEstimate *estimate, guint i, const PsTimeScale *scale, gboolean people)
 {
     const PsStage *stage = &plan->stages[i];
     const PsStageEstimate *cost = &estimate->stages[i];
@@ -110,10 +108,10 @@ static void add_row(PsTable *table, const PsPlan *plan, const PsProfile *profile
     ps_table_int(table, stage->data_parallel);
     ps_table_int(table, stage->tensor_parallel);
     ps_table_int(table, cost->in_flight);
-    ps_table_double(table, "%.3f", cost->compute_s / unit_s, cost->compute_s);
-    ps_table_double(table, "%.3f", cost->edge_s / unit_s, cost->edge_s);
-    ps_table_double(table, "%.3f", cost->resync_s / unit_s, cost->resync_s);
-    ps_table_double(table, "%.3f", cost->tps_s / unit_s, cost->tps_s);
+    const double times_s[] = {cost->compute_s, cost->edge_s, cost->resync_s, cost->tps_s};
+    for (guint k = 0; k < G_N_ELEMENTS(times_s); k++) {
+        ps_table_double(table, scale->format, times_s[k] / scale->unit_s, times_s[k]);
+    }
     g_autofree char *memory = ps_quantity_format(PS_BYTES, cost->memory_bytes);
     g_autofree char *memory_exact = ps_double_format(cost->memory_bytes);
     ps_table_cell(table, memory, memory_exact);
@@ -152,17 +150,16 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
     }
     gboolean people = format == PS_FORMAT_TABLE;
     g_autoptr(PsTable) table = ps_table_new(columns, n_columns(plan, people));
-    double unit_s;
-    const char *unit = ps_time_unit_for(estimate->tps_s, &unit_s);
+    PsTimeScale scale = ps_time_scale(estimate->tps_s);
     for (guint i = 0; i < plan->n_stages; i++) {
-        add_row(table, plan, profile, estimate, i, unit_s, people);
+        add_row(table, plan, profile, estimate, i, &scale, people);
     }
     if (people) {
         print_summary(plan, profile, estimate, claim, output);
     }
     ps_table_print(table, format, output);
     if (people) {
-        ps_output_printf(output, "times in %s per microbatch, each divided by d\n", unit);
+        ps_output_printf(output, "times in %s per microbatch, each divided by d\n", scale.unit);
         if (!ps_setting_is_flat(&plan->setting)) {
             ps_output_puts(output, "\n");
             ps_place_report(plan, output);
@@ -170,23 +167,38 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
     }
 }
 
-gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
-                      const char *path, GError **error)
+PsOutput *ps_plan_open(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                       const char *path, char **sha256, GError **error)
 {
     if (g_str_equal(profile->path, "-")) {
         ps_error(error, PS_ERROR_USAGE,
                  "a plan names its profile, and standard input cannot be found again (expected a "
                  "profile in a file)");
-        return FALSE;
+        return NULL;
     }
+    g_autoptr(PsDigest) digest = ps_digest_new();
     g_autoptr(PsOutput) output = ps_output_open(path, error);
     if (output == NULL) {
-        return FALSE;
+        return NULL;
     }
+    ps_output_digest(output, digest);
     g_autofree char *folder = g_path_get_dirname(path);
     g_autofree char *profile_path = ps_path_from(folder, profile->path);
     write_json(plan, profile, profile_path, estimate, output);
-    return ps_output_commit(output, error);
+    ps_output_digest(output, NULL);
+    if (!ps_output_settle(output, error)) {
+        return NULL;
+    }
+    *sha256 = ps_digest_finish(digest);
+    return g_steal_pointer(&output);
+}
+
+gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                      const char *path, GError **error)
+{
+    g_autofree char *sha256 = NULL;
+    g_autoptr(PsOutput) output = ps_plan_open(plan, profile, estimate, path, &sha256, error);
+    return output != NULL && ps_output_commit(output, error);
 }
 
 static guint degree_of(const PsPlan *plan, guint stage, gboolean tensor)

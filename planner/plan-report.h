@@ -13,6 +13,11 @@ void ps_plan_report(const PsPlan *plan, const PsProfile *profile, const PsEstima
 gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                       const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* The same up to the commit, which is the caller's, so that it can appear together with other
+ * files; *sha256 (caller frees) becomes that of its bytes. NULL with error. */
+PsOutput *ps_plan_open(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
+                       const char *path, char **sha256, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+
 /* The data-parallel (or tensor-parallel) degrees in pipeline order: "4 4 2 2", or with runs folded
  * "4*2 2*2" and just "4" where all are the same. Caller frees. */
 char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded);

@@ -3,6 +3,7 @@
 #include "planner/plan-report.h"
 #include "sim/base/csv.h"
 #include "sim/base/error.h"
+#include "sim/base/interrupt.h"
 #include "sim/base/progress.h"
 
 static void fill_point(const PsSweep *sweep, PsSweepPoint *point, const PsRehearsal *rehearsal)
@@ -34,20 +35,35 @@ static void run_point(gpointer data, gpointer user_data)
 {
     PsSweepPoint *point = data;
     const Job *job = user_data;
+    if (ps_interrupt_requested()) {
+        return;
+    }
     const PsSweep *sweep = job->sweep;
     g_autoptr(GError) error = NULL;
     g_autoptr(PsRehearsal) rehearsal = ps_rehearse(sweep->profile, &point->setting, sweep->planner,
                                                    sweep->replay, NULL, PS_CHECK_TOLERANCE, &error);
-    if (rehearsal != NULL) {
-        fill_point(sweep, point, rehearsal);
-    } else {
+    if (rehearsal == NULL) {
         point->status = error->code == PS_ERROR_NEGATIVE ? "infeasible" : "failed";
         point->reason = g_strdup(error->message);
+    } else if (rehearsal->check != NULL) {
+        fill_point(sweep, point, rehearsal);
+    } else if (rehearsal->run->standstill != NULL) {
+        point->status = "failed";
+        point->reason = g_strdup(rehearsal->run->standstill);
     }
     ps_progress_step(job->progress, 1);
 }
 
-void ps_sweep_run(PsSweep *sweep, guint n_threads)
+static guint count_done(const PsSweep *sweep)
+{
+    guint n_done = 0;
+    for (guint i = 0; i < sweep->n_points; i++) {
+        n_done += sweep->points[i].status != NULL;
+    }
+    return n_done;
+}
+
+guint ps_sweep_run(PsSweep *sweep, guint n_threads)
 {
     g_autoptr(PsProgress) progress = ps_progress_new("sweep", sweep->n_points);
     Job job = {sweep, progress};
@@ -58,6 +74,7 @@ void ps_sweep_run(PsSweep *sweep, guint n_threads)
         g_thread_pool_push(pool, &sweep->points[i], NULL);
     }
     g_thread_pool_free(pool, FALSE, TRUE);
+    return count_done(sweep);
 }
 
 void ps_sweep_clear(PsSweep *sweep)
@@ -176,8 +193,10 @@ void ps_sweep_write(const PsSweep *sweep, PsOutput *output)
     write_header(writer);
     for (guint i = 0; i < sweep->n_points; i++) {
         const PsSweepPoint *point = &sweep->points[i];
-        write_settings(writer, sweep, &point->setting);
-        write_results(writer, point);
-        ps_csv_end_row(writer);
+        if (point->status != NULL) {
+            write_settings(writer, sweep, &point->setting);
+            write_results(writer, point);
+            ps_csv_end_row(writer);
+        }
     }
 }

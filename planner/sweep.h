@@ -7,7 +7,7 @@
 /* What came of one setting. */
 typedef struct {
     PsSetting setting;
-    const char *status; /* "ok", or what it failed at: "infeasible", "failed" */
+    const char *status; /* "ok", or what it failed at: "infeasible" (no plan), "failed"; NULL: not done */
     char *reason;       /* NULL where ok */
     guint n_stages, devices_used;
     char *data_parallel, *tensor_parallel; /* "4 4 2": of each stage; NULL unless ok */
@@ -26,10 +26,11 @@ typedef struct {
 } PsSweep;
 
 /* Runs all points on n_threads threads (0: one per core), with a progress bar. Results depend on
- * the settings alone. */
-void ps_sweep_run(PsSweep *sweep, guint n_threads);
+ * the settings alone. Where somebody interrupts, points under way end early and no more are begun;
+ * returns how many are done. */
+guint ps_sweep_run(PsSweep *sweep, guint n_threads);
 void ps_sweep_clear(PsSweep *sweep);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsSweep, ps_sweep_clear)
 
-/* One CSV row per point, in order, with every setting. */
+/* One CSV row per point that is done, in order, with every setting. */
 void ps_sweep_write(const PsSweep *sweep, PsOutput *output);

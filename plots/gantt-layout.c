@@ -165,6 +165,7 @@ static void add_rows(const Planner *planner, const Group *group, double y, GArra
             PsGanttRow row = {group->stage, group->first_lane + done, n_lanes, stream, y, height};
             row.boxes = g_array_new(FALSE, FALSE, sizeof(PsBox));
             row.cells = g_array_new(FALSE, FALSE, sizeof(PsCell));
+            row.stops = g_array_new(FALSE, FALSE, sizeof(double));
             g_array_append_val(rows, row);
             y += height;
         }
@@ -270,6 +271,21 @@ static void fill_rows(const Planner *planner, PsGanttLayout *layout)
     }
 }
 
+static void add_stops(const PsRun *run, PsGanttLayout *layout)
+{
+    for (guint i = 0; i < layout->n_rows; i++) {
+        PsGanttRow *row = &layout->rows[i];
+        for (guint k = 0; row->stage != PS_GANTT_LOADER && k < run->summary->stops->len; k++) {
+            const PsRunStop *stop = &g_array_index(run->summary->stops, PsRunStop, k);
+            if (stop->lane - row->first_lane < row->n_lanes && stop->at_ps < layout->to_ps) {
+                double x = fmax(ps_gantt_layout_x(layout, stop->at_ps), 0);
+                g_array_append_val(row->stops, x);
+                layout->stops = TRUE;
+            }
+        }
+    }
+}
+
 PsGanttLayout *ps_gantt_layout_new(const PsRun *run, const PsGanttRequest *request)
 {
     g_assert(request->from_ps < request->to_ps);
@@ -283,6 +299,7 @@ PsGanttLayout *ps_gantt_layout_new(const PsRun *run, const PsGanttRequest *reque
     choose_spacing(&planner);
     place_rows(&planner, layout);
     fill_rows(&planner, layout);
+    add_stops(run, layout);
     return layout;
 }
 
@@ -291,6 +308,7 @@ void ps_gantt_layout_free(PsGanttLayout *layout)
     for (guint i = 0; i < layout->n_rows; i++) {
         g_array_unref(layout->rows[i].boxes);
         g_array_unref(layout->rows[i].cells);
+        g_array_unref(layout->rows[i].stops);
     }
     g_free(layout->rows);
     g_free(layout->stages);

@@ -28,6 +28,8 @@ typedef struct {
     double y, height; /* pixels from the top */
     GArray *boxes;    /* PsBox */
     GArray *cells;    /* PsCell */
+    GArray *stops;    /* double: pixels from the left at which its lanes stopped, 0 where that was
+                         before */
 } PsGanttRow;
 
 typedef struct {
@@ -40,6 +42,7 @@ typedef struct {
     double width_px, height_px;
     guint lanes_per_row;        /* the most that a row of a stage stands for */
     gboolean kinds[PS_N_KINDS]; /* which occur */
+    gboolean stops;             /* some lane stopped */
     guint n_rows;
     PsGanttRow *rows; /* from top to bottom */
     guint n_stages;

@@ -142,6 +142,74 @@ static void draw_numbers(const Panel *panel)
     }
 }
 
+/* ---- what has stopped ------------------------------------------------------------------------ */
+
+#define CROSS_PX 4.5
+
+/* White around it sets it off from whatever it stands on. */
+static void draw_cross(cairo_t *cairo, double x, double y)
+{
+    static const struct {
+        double width;
+        PsColour colour;
+    } strokes[] = {{4, {1, 1, 1}}, {2, {0.13, 0.13, 0.13}}};
+    for (guint i = 0; i < G_N_ELEMENTS(strokes); i++) {
+        cairo_move_to(cairo, x - CROSS_PX, y - CROSS_PX);
+        cairo_line_to(cairo, x + CROSS_PX, y + CROSS_PX);
+        cairo_move_to(cairo, x - CROSS_PX, y + CROSS_PX);
+        cairo_line_to(cairo, x + CROSS_PX, y - CROSS_PX);
+        ps_set_colour(cairo, strokes[i].colour);
+        cairo_set_line_width(cairo, strokes[i].width);
+        cairo_stroke(cairo);
+    }
+}
+
+static void draw_standing(cairo_t *cairo, double x0, double y0, double x1, double y1)
+{
+    hatch_path(cairo, x0, y0, x1, y1);
+    ps_set_colour(cairo, ps_ink_muted);
+    cairo_set_line_width(cairo, 0.7);
+    cairo_stroke(cairo);
+}
+
+/* Calls draw for every stop in sight, with the rectangle of its row from there on. */
+static void for_each_stop(const Panel *panel,
+                          void (*draw)(cairo_t *cairo, const PsGanttRow *row, double x0, double y0,
+                                       double x1, double y1))
+{
+    for (guint i = 0; i < panel->layout->n_rows; i++) {
+        const PsGanttRow *row = &panel->layout->rows[i];
+        double top = panel->y + row->y;
+        for (guint k = 0; k < row->stops->len; k++) {
+            draw(panel->cairo, row, panel->x + g_array_index(row->stops, double, k), top,
+                 panel->x + panel->layout->width_px, top + row->height);
+        }
+    }
+}
+
+/* A row of several lanes goes on without one of them. */
+static void hatch_rest(cairo_t *cairo, const PsGanttRow *row, double x0, double y0, double x1,
+                       double y1)
+{
+    if (row->n_lanes == 1) {
+        draw_standing(cairo, x0, y0, x1, y1);
+    }
+}
+
+static void cross_out(cairo_t *cairo, const PsGanttRow *row, double x0, double y0,
+                      double x1 G_GNUC_UNUSED, double y1)
+{
+    if (row->stream == PS_STREAM_COMPUTE) {
+        draw_cross(cairo, x0, (y0 + y1) / 2);
+    }
+}
+
+static void draw_stops(const Panel *panel)
+{
+    for_each_stop(panel, hatch_rest);
+    for_each_stop(panel, cross_out); /* over the rows above and below */
+}
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 static void draw_axis(const Panel *panel)
@@ -346,6 +414,7 @@ void ps_gantt_panel_draw(cairo_t *cairo, PsText *text, const PsRun *run,
     draw_ops(&panel);
     draw_seams(&panel);
     draw_numbers(&panel);
+    draw_stops(&panel);
     draw_window(&panel);
     draw_stages(&panel, PS_PANEL_LEFT - 16 - 40, figures);
     draw_replica_names(&panel);
@@ -360,4 +429,12 @@ void ps_gantt_swatch(cairo_t *cairo, PsKind kind, double x, double y, double wid
         hatch_path(cairo, x, y, x + width, y + height);
         stroke_hatch(cairo, kind);
     }
+}
+
+void ps_gantt_stop_swatch(cairo_t *cairo, PsKind unused, double x, double y, double width,
+                          double height)
+{
+    ps_gantt_swatch(cairo, unused, x, y, width, height);
+    draw_standing(cairo, x, y, x + width, y + height);
+    draw_cross(cairo, x, y + height / 2);
 }

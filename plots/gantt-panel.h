@@ -1,5 +1,5 @@
-/* Draws one Gantt layout: rows and their labels, the time axis, the measuring window, and beside
- * each stage its bubble and memory. */
+/* Draws one Gantt layout: rows and their labels, the time axis, the measuring window, crosses where
+ * lanes stopped, and beside each stage its bubble and memory. */
 #pragma once
 
 #include "plots/gantt-layout.h"
@@ -16,5 +16,7 @@ void ps_gantt_panel_draw(cairo_t *cairo, PsText *text, const PsRun *run,
                          const PsGanttLayout *layout, double x, double y, const char *caption,
                          gboolean figures);
 
-/* A sample of a kind, for legends; PS_N_KINDS is idle. */
+/* A sample of a kind, for legends; PS_N_KINDS is idle. The other one: of a lane that stopped. */
 void ps_gantt_swatch(cairo_t *cairo, PsKind kind, double x, double y, double width, double height);
+void ps_gantt_stop_swatch(cairo_t *cairo, PsKind unused, double x, double y, double width,
+                          double height);

@@ -111,7 +111,9 @@ static char *outcome_text(const PsRunSummary *summary)
     if (summary->partial) {
         g_autofree char *after =
             ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
-        return g_strdup_printf("interrupted after %s (TPS %s estimated)", after, estimated);
+        return g_strdup_printf("%s %s (TPS %s estimated)",
+                               summary->stops->len > 0 ? "standstill at" : "interrupted after",
+                               after, estimated);
     }
     g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
     double gap = summary->tps_s / summary->estimate_tps_s - 1;
@@ -169,10 +171,24 @@ static char *settings_text(const PsRunSummary *summary)
     return g_string_free(text, FALSE);
 }
 
-static void draw_legend(cairo_t *cairo, PsText *text, const Panels *panels, double y)
+/* Whatever draws a sample of the thing. */
+typedef void (*Swatch)(cairo_t *cairo, PsKind kind, double x, double y, double width,
+                       double height);
+
+/* Returns where the next entry goes. */
+static double draw_entry(cairo_t *cairo, PsText *text, Swatch swatch, PsKind kind, double x,
+                         double y, const char *label)
 {
     const PsTextStyle style = {11, FALSE, ps_ink};
+    swatch(cairo, kind, x, y - 6, 22, 12);
+    ps_text_draw(text, &style, PS_ALIGN_LEFT, x + 28, y, 0, label);
+    return x + 28 + ps_text_width(text, &style, label) + 20;
+}
+
+static void draw_legend(cairo_t *cairo, PsText *text, const Panels *panels, double y)
+{
     double x = MARGIN_PX;
+    gboolean stops = FALSE;
     for (guint kind = 0; kind <= PS_N_KINDS; kind++) {
         gboolean shown = kind == PS_N_KINDS;
         for (guint i = 0; !shown && i < panels->n; i++) {
@@ -182,9 +198,13 @@ static void draw_legend(cairo_t *cairo, PsText *text, const Panels *panels, doub
             continue;
         }
         const char *label = kind == PS_N_KINDS ? "idle" : ps_kind_styles[kind].label;
-        ps_gantt_swatch(cairo, kind, x, y - 6, 22, 12);
-        ps_text_draw(text, &style, PS_ALIGN_LEFT, x + 28, y, 0, label);
-        x += 28 + ps_text_width(text, &style, label) + 20;
+        x = draw_entry(cairo, text, ps_gantt_swatch, kind, x, y, label);
+    }
+    for (guint i = 0; i < panels->n; i++) {
+        stops |= panels->layouts[i]->stops;
+    }
+    if (stops) {
+        x = draw_entry(cairo, text, ps_gantt_stop_swatch, PS_N_KINDS, x, y, "stopped");
     }
     const char *numbers =
         panels->layouts[0]->n_servers > 0

@@ -22,9 +22,9 @@ static const PsColumn wide_columns[] = {
 
 /* ... people two, one above the other. */
 static const PsColumn tall_columns[] = {
-    {"stage", "stage", TRUE},   {"side", "", FALSE},           {"compute", "compute", TRUE},
-    {"edge", "edge", TRUE},     {"resync", "resync", TRUE},    {"total", "total", TRUE},
-    {"memory", "memory", TRUE}, {"busy", "busy", TRUE}, {"bubble", "bubble", TRUE},
+    {"stage", "stage", TRUE},   {"side", "", FALSE},        {"compute", "compute", TRUE},
+    {"edge", "edge", TRUE},     {"resync", "resync", TRUE}, {"total", "total", TRUE},
+    {"memory", "memory", TRUE}, {"busy", "busy", TRUE},     {"bubble", "bubble", TRUE},
 };
 
 static void add_wide(PsTable *table, const PsCheckFigures *figures)
@@ -51,48 +51,61 @@ static void print_csv(const PsCheck *check, PsOutput *output)
 }
 
 static void add_tall(PsTable *table, const char *stage, const char *side,
-                     const PsCheckFigures *figures, double unit_s)
+                     const PsCheckFigures *figures, const PsTimeScale *scale)
 {
     ps_table_cell(table, stage, NULL);
     ps_table_cell(table, side, NULL);
-    ps_table_double(table, "%.3f", figures->compute_s / unit_s, figures->compute_s);
-    ps_table_double(table, "%.3f", figures->edge_s / unit_s, figures->edge_s);
-    ps_table_double(table, "%.3f", figures->resync_s / unit_s, figures->resync_s);
-    ps_table_double(table, "%.3f", figures->tps_s / unit_s, figures->tps_s);
+    const double times_s[] = {figures->compute_s, figures->edge_s, figures->resync_s,
+                              figures->tps_s};
+    for (guint i = 0; i < G_N_ELEMENTS(times_s); i++) {
+        ps_table_double(table, scale->format, times_s[i] / scale->unit_s, times_s[i]);
+    }
     g_autofree char *memory = ps_quantity_format(PS_BYTES, figures->memory_bytes);
     ps_table_cell(table, memory, NULL);
 }
 
+static PsTimeScale time_scale(const PsCheck *check)
+{
+    double largest_s = check->estimate_tps_s;
+    for (guint i = 0; i < check->n_stages; i++) {
+        const PsCheckStage *stage = &check->stages[i];
+        largest_s = MAX(largest_s, MAX(stage->replay.tps_s, stage->busy_s));
+    }
+    return ps_time_scale(largest_s);
+}
+
 static void print_table(const PsCheck *check, PsOutput *output)
 {
-    double unit_s;
-    const char *unit = ps_time_unit_for(check->estimate_tps_s, &unit_s);
+    PsTimeScale scale = time_scale(check);
     g_autoptr(PsTable) table = ps_table_new(tall_columns, G_N_ELEMENTS(tall_columns));
     for (guint i = 0; i < check->n_stages; i++) {
         const PsCheckStage *stage = &check->stages[i];
         g_autofree char *number = g_strdup_printf("%u", i);
-        add_tall(table, number, "estimate", &stage->estimate, unit_s);
+        add_tall(table, number, "estimate", &stage->estimate, &scale);
         ps_table_cell(table, "", NULL);
         ps_table_cell(table, "", NULL);
-        add_tall(table, "", "replay", &stage->replay, unit_s);
-        ps_table_double(table, "%.3f", stage->busy_s / unit_s, stage->busy_s);
+        add_tall(table, "", "replay", &stage->replay, &scale);
+        ps_table_double(table, scale.format, stage->busy_s / scale.unit_s, stage->busy_s);
         ps_table_double(table, "%.1f%%", 100 * stage->bubble_share, stage->bubble_share);
     }
     ps_table_print(table, PS_FORMAT_TABLE, output);
-    ps_output_printf(output, "times in %s per microbatch, each divided by d\n\n", unit);
+    ps_output_printf(output, "times in %s per microbatch, each divided by d\n\n", scale.unit);
     g_autofree char *estimate = ps_quantity_format(PS_SECONDS, check->estimate_tps_s);
     g_autofree char *simulated = ps_quantity_format(PS_SECONDS, check->simulated_tps_s);
-    ps_output_printf(output, "TPS estimated %s, replayed %s\n", estimate, simulated);
-    g_autofree char *reason = ps_wrap(check->reason, PS_TABLE_WIDTH);
-    g_autofree char *verdict = ps_wrap(check->verdict, PS_TABLE_WIDTH);
-    ps_output_printf(output, "%s\n\n", reason);
+    ps_print_paragraph(output, "TPS estimated %s, replayed %s", estimate, simulated);
+    ps_print_paragraph(output, "%s", check->reason);
+    ps_output_puts(output, "\n");
+    if (check->unsettled != NULL) {
+        ps_print_paragraph(output, "%s", check->unsettled);
+        ps_output_puts(output, "\n");
+    }
     if (check->restoration != NULL) {
         g_autofree char *text = ps_restoration_text(check->restoration);
-        g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
-        ps_output_printf(output, "%s\n\n", wrapped);
+        ps_print_paragraph(output, "%s", text);
+        ps_output_puts(output, "\n");
     }
     if (check->passed) { /* else it is the error message */
-        ps_output_printf(output, "%s\n", verdict);
+        ps_print_paragraph(output, "%s", check->verdict);
     }
 }
 
@@ -113,6 +126,16 @@ static void write_stage(PsJsonWriter *writer, const PsCheckStage *stage)
     ps_json_end_object(writer);
 }
 
+static void write_unsettled(const PsCheck *check, PsJsonWriter *writer)
+{
+    ps_json_put_string(writer, "unsettled", check->unsettled);
+    ps_json_put_int(writer, "batches", check->n_batches);
+    if (check->n_batches > 0) {
+        ps_json_put_double(writer, "least_tps_s", check->least_tps_s);
+        ps_json_put_double(writer, "most_tps_s", check->most_tps_s);
+    }
+}
+
 void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer)
 {
     ps_json_put_double(writer, "estimate_tps_s", check->estimate_tps_s);
@@ -120,6 +143,10 @@ void ps_check_write_members(const PsCheck *check, PsJsonWriter *writer)
     ps_json_put_double(writer, "relative_error", check->relative_error);
     ps_json_put_string(writer, "replayable", check->exact ? "exact" : "optimistic");
     ps_json_put_string(writer, "reason", check->reason);
+    ps_json_put_boolean(writer, "settled", check->unsettled == NULL);
+    if (check->unsettled != NULL) {
+        write_unsettled(check, writer);
+    }
     ps_json_begin_array(writer, "stages");
     for (guint i = 0; i < check->n_stages; i++) {
         write_stage(writer, &check->stages[i]);

@@ -38,22 +38,45 @@ static gboolean hold(const PsRun *run, const char *where, const Claim *claims, g
     return TRUE;
 }
 
-static double per_microbatch(const PsRun *run, double seconds, guint d)
+/* A run in steady state whose times repeat, or one that is measured as a whole. */
+static gboolean has_settled(const PsRunSummary *summary)
 {
-    return seconds / ((double)run->summary->window_microbatches * d);
+    const char *start = g_hash_table_lookup(summary->settings, "start");
+    return summary->steady || g_strcmp0(start, "steady") != 0;
+}
+
+/* What the microbatches completed in the window are to be, by the rows. A run that does not settle
+ * counts blocks of which every op has begun: they are complete in order of microbatches, and no
+ * more than a batch away from that at either end. */
+static double expected_completed(const PsRunSummary *summary, const PsPace *pace)
+{
+    gint64 said = summary->window_microbatches, batch = summary->setting.microbatches;
+    gboolean near = ABS(said - pace->completed_in_order) <= batch;
+    return (double)(!has_settled(summary) && near && said > 0 ? said : pace->completed);
+}
+
+/* What a stage's times in the window are divided by, where so many microbatches were passed in it.
+ * Lanes that do not keep step do more than the window's microbatches; what is begun or ended at the
+ * window's ends is less than a batch. */
+static double microbatches_of(const PsRunSummary *summary, gint64 passed)
+{
+    gint64 said = summary->window_microbatches;
+    gboolean in_step = ABS(passed - said) <= summary->setting.microbatches;
+    return (double)(has_settled(summary) || in_step || passed <= 0 ? said : passed);
 }
 
 static gboolean run_claims_hold(const PsRun *run, const PsMeasure *measure, GError **error)
 {
     const PsRunSummary *summary = run->summary;
     double window_s = ps_ps_to_seconds(summary->window_end_ps - summary->window_start_ps);
+    double completed = expected_completed(summary, &measure->pace);
     const Claim claims[] = {
         {"the number of ops", (double)summary->n_ops, run->ops->len},
         {"makespan_s", ps_ps_to_seconds(summary->makespan_ps),
          ps_ps_to_seconds(measure->makespan_ps)},
         {"the number of microbatches completed in the window", (double)summary->window_microbatches,
-         (double)measure->completed},
-        {"tps_s", summary->tps_s, window_s / (double)measure->completed},
+         completed},
+        {"tps_s", summary->tps_s, window_s / completed},
     };
     if (!hold(run, "", claims, G_N_ELEMENTS(claims), error)) {
         return FALSE;
@@ -84,18 +107,20 @@ static void compare_stage(const PsRun *run, const PsMeasure *measure, guint i, P
 {
     const PsRunStage *said = &run->summary->stages[i];
     const PsMeasuredStage *measured = &measure->stages[i];
-    guint d = said->data_parallel;
+    const PsRunSummary *summary = run->summary;
+    double d = said->data_parallel, n = microbatches_of(summary, measured->passed) * d;
+    double n_resync = measured->shared > 0 ? microbatches_of(summary, measured->shared) * d : n;
     stage->estimate =
         (PsCheckFigures){said->estimate.tps_s, said->estimate.compute_s, said->estimate.edge_s,
                          said->estimate.resync_s, said->estimate.memory_bytes};
     stage->replay = (PsCheckFigures){
-        .compute_s = per_microbatch(run, measured->compute_s, d),
-        .edge_s = per_microbatch(run, measured->edge_s, d),
-        .resync_s = per_microbatch(run, measured->resync_s, d),
+        .compute_s = measured->compute_s / n,
+        .edge_s = measured->edge_s / n,
+        .resync_s = measured->resync_s / n_resync,
         .memory_bytes = measured->peak_memory_bytes,
     };
     stage->replay.tps_s = stage->replay.compute_s + stage->replay.edge_s + stage->replay.resync_s;
-    stage->busy_s = per_microbatch(run, measured->busy_s, d);
+    stage->busy_s = measured->busy_s / n;
     stage->bubble_share = said->bubble_share;
 }
 
@@ -141,9 +166,10 @@ static gboolean is_complete(const PsRun *run, GError **error)
     if (run->summary->partial) {
         g_autofree char *after =
             ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(run->summary->makespan_ps));
-        ps_error(error, PS_ERROR_INPUT,
-                 "%s%sthe run was interrupted after %s (expected a complete one)",
-                 run->folder != NULL ? run->folder : "", run->folder != NULL ? ": " : "", after);
+        ps_error(error, PS_ERROR_INPUT, "%s%sthe run %s %s (expected a complete one)",
+                 run->folder != NULL ? run->folder : "", run->folder != NULL ? ": " : "",
+                 run->summary->stops->len > 0 ? "came to a standstill at" : "was interrupted after",
+                 after);
     }
     return !run->summary->partial;
 }
@@ -166,6 +192,13 @@ PsCheck *ps_check_run(const PsRun *run, double tolerance, GError **error)
     for (guint i = 0; i < summary->n_stages; i++) {
         compare_stage(run, measure, i, &check->stages[i]);
     }
+    if (!has_settled(summary)) {
+        double batch = summary->setting.microbatches;
+        check->n_batches = measure->pace.n_batches;
+        check->least_tps_s = ps_ps_to_seconds(measure->pace.least_batch_ps) / batch;
+        check->most_tps_s = ps_ps_to_seconds(measure->pace.most_batch_ps) / batch;
+        check->unsettled = ps_unsettled_text(run, measure);
+    }
     check->memory_bytes = summary->setting.memory_bytes;
     check->tolerance = tolerance;
     judge(check);
@@ -179,6 +212,7 @@ void ps_check_free(PsCheck *check)
     }
     ps_restoration_free(check->restoration);
     g_free(check->reason);
+    g_free(check->unsettled);
     g_free(check->verdict);
     g_free(check->stages);
     g_free(check);

@@ -22,10 +22,14 @@ typedef struct {
 
 typedef struct {
     double estimate_tps_s, simulated_tps_s;
-    double relative_error;      /* simulated / estimate - 1: above 0, the planner was an optimist */
-    gboolean exact;             /* the degrees can reach the estimate */
-    char *reason;               /* why estimate and replay agree or differ, in words */
-    PsRestoration *restoration; /* owned; NULL unless ps_check_restore was asked for it */
+    double relative_error; /* simulated / estimate - 1: above 0, the planner was an optimist */
+    gboolean exact;        /* the degrees can reach the estimate */
+    char *reason;          /* why estimate and replay agree or differ, in words */
+    char *unsettled;       /* NULL, or what of the run does not settle, in words; then: */
+    gint64 n_batches;      /* whole ones in the window, one after the other */
+    double least_tps_s, most_tps_s; /* of those the fastest and the slowest, per microbatch; 0
+                                       where there is none */
+    PsRestoration *restoration;     /* owned; NULL unless ps_check_restore was asked for it */
     guint n_stages;
     PsCheckStage *stages;
     double memory_bytes; /* M */

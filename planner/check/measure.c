@@ -12,6 +12,7 @@
 typedef struct {
     gint64 n_ops, n_of_batches; /* the latter belong to no microbatch */
     gint64 sum;                 /* of their microbatches */
+    double bytes;
     guint last_row;
 } Group;
 
@@ -28,7 +29,9 @@ typedef struct {
      * whether the chunk has any, since ops that take no time leave no row. */
     gint64 *ends[2];
     gboolean *any[2];
+    gint64 *share_ends;  /* [n_microbatches]: of shares of an amortised resync; -1: none */
     gboolean *in_pieces; /* [n_stages]: passes may be cut by collectives of layers */
+    gboolean jitter;     /* so computations may have taken no time */
     Group
         *groups; /* [n_stages][PS_N_OPS][n_stages + 1]: by stage, kind, and stage of the peer + 1 */
 } Reader;
@@ -97,7 +100,15 @@ static void add_to_group(Reader *reader, const PsTraceOp *op, guint row)
     group->n_ops++;
     group->n_of_batches += op->microbatch < 0;
     group->sum += op->microbatch;
+    group->bytes += op->bytes;
     group->last_row = row;
+}
+
+/* Whether some ops of the kind may have taken no time. */
+static gboolean may_vanish(const Reader *reader, PsOpKind kind, double bytes)
+{
+    gboolean computes = ps_op_causes[kind] == PS_CAUSE_COMPUTE && kind != PS_OP_TENSOR;
+    return computes ? reader->jitter : bytes == 0;
 }
 
 /* A row that was dropped, or given to another microbatch, shows in the count or in the sum. */
@@ -111,7 +122,8 @@ static gboolean groups_are_whole(const Reader *reader, GError **error)
         gboolean whole = group->n_ops == each * n && group->sum == each * (n * (n - 1) / 2);
         guint stage = i / (n_stages + 1) / PS_N_OPS, kind = i / (n_stages + 1) % PS_N_OPS;
         /* Some schedules run the weight gradient apart for some microbatches only. */
-        if (group->n_ops == group->n_of_batches || whole || kind == PS_OP_WEIGHT) {
+        if (group->n_ops == group->n_of_batches || whole || kind == PS_OP_WEIGHT ||
+            may_vanish(reader, kind, group->bytes)) {
             continue;
         }
         fail(reader, "trace.csv", group->last_row, error,
@@ -127,7 +139,8 @@ static gboolean groups_are_whole(const Reader *reader, GError **error)
  * stage. */
 static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row, GError **error)
 {
-    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD) {
+    gboolean share = op->kind == PS_OP_RESYNC && op->microbatch >= 0;
+    if (op->kind != PS_OP_FORWARD && op->kind != PS_OP_BACKWARD && !share) {
         return TRUE;
     }
     guint d = reader->run->summary->stages[op->stage].data_parallel;
@@ -138,6 +151,12 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
              " (expected one of %" G_GINT64_FORMAT ", on replica n mod %u)",
              op->replica, op->stage, op->microbatch, reader->n_microbatches, d);
         return FALSE;
+    }
+    if (share) {
+        gint64 *share_end = &reader->share_ends[op->microbatch];
+        *share_end = MAX(*share_end, op->end_ps);
+        reader->measure->stages[op->stage].shared += ps_in_window(reader->run->summary, op->end_ps);
+        return TRUE;
     }
     guint chunk = chunk_of(reader, op);
     gsize at = chunk * (gsize)reader->n_microbatches + (gsize)op->microbatch;
@@ -151,8 +170,9 @@ static gboolean add_to_microbatch(Reader *reader, const PsTraceOp *op, guint row
         return FALSE;
     }
     gint64 forward_end = reader->ends[FORWARD][at];
-    if (op->kind == PS_OP_BACKWARD && reader->any[FORWARD][chunk] &&
-        (forward_end < 0 || op->start_ps < forward_end)) {
+    gboolean forward_missing =
+        forward_end < 0 && reader->any[FORWARD][chunk] && !may_vanish(reader, PS_OP_FORWARD, 0);
+    if (op->kind == PS_OP_BACKWARD && (forward_missing || op->start_ps < forward_end)) {
         fail(reader, "trace.csv", row, error,
              "backward of microbatch %" G_GINT64_FORMAT " on stage %u starts before its forward "
              "has ended",
@@ -186,36 +206,84 @@ static gboolean read_ops(Reader *reader, GError **error)
     return TRUE;
 }
 
-/* The end of the microbatch's last op, or -1 with error where one is missing. */
-static gint64 completion(const Reader *reader, gint64 microbatch, GError **error)
+/* The end of the microbatch's last op on a chunk, -1 where it has no row; FALSE with error where
+ * one is missing. */
+static gboolean chunk_end(Reader *reader, guint chunk, gint64 microbatch, gint64 *end_ps,
+                          GError **error)
 {
-    gint64 last = 0;
-    for (guint i = 0; i < 2 * reader->measure->n_stages * reader->n_chunks; i++) {
-        guint kind = i % 2, chunk = i / 2;
-        gint64 end = reader->ends[kind][chunk * reader->n_microbatches + microbatch];
-        if (end < 0 && reader->any[kind][chunk]) {
+    static const PsOpKind kinds[] = {[FORWARD] = PS_OP_FORWARD, [BACKWARD] = PS_OP_BACKWARD};
+    *end_ps = -1;
+    for (guint i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        gint64 end = reader->ends[i][chunk * (gsize)reader->n_microbatches + (gsize)microbatch];
+        gboolean missing = end < 0 && reader->any[i][chunk];
+        if (missing && !may_vanish(reader, kinds[i], 0)) {
             fail(reader, "trace.csv", reader->run->ops->len, error,
                  "the file ends without the %s of microbatch %" G_GINT64_FORMAT " on stage %u",
-                 ps_op_names[kind == FORWARD ? PS_OP_FORWARD : PS_OP_BACKWARD], microbatch,
-                 chunk / reader->n_chunks);
-            return -1;
+                 ps_op_names[kinds[i]], microbatch, chunk / reader->n_chunks);
+            return FALSE;
         }
-        last = MAX(last, end);
+        reader->measure->n_vanished += missing;
+        *end_ps = MAX(*end_ps, end);
     }
-    return last;
+    return TRUE;
+}
+
+/* What a replica had done. */
+typedef struct {
+    gint64 before, after; /* microbatches, up to the beginning and to the end of the window */
+    gint64 last_ps;       /* when it was through with the last one */
+} Done;
+
+static void note_leads(PsMeasuredStage *measured, const Done *done, guint n_replicas)
+{
+    Done least = done[0], most = done[0];
+    for (guint i = 1; i < n_replicas; i++) {
+        least.before = MIN(least.before, done[i].before);
+        least.after = MIN(least.after, done[i].after);
+        most.before = MAX(most.before, done[i].before);
+        most.after = MAX(most.after, done[i].after);
+    }
+    measured->lead_before = most.before - least.before;
+    measured->lead_after = most.after - least.after;
+}
+
+/* When the stage was through with each microbatch; ends_ps[] become as late as that. */
+static gboolean read_stage(Reader *reader, guint stage, gint64 *ends_ps, GError **error)
+{
+    const PsRunSummary *summary = reader->run->summary;
+    PsMeasuredStage *measured = &reader->measure->stages[stage];
+    guint d = summary->stages[stage].data_parallel;
+    g_autofree Done *done = g_new0(Done, d);
+    for (gint64 n = 0; n < reader->n_microbatches; n++) {
+        gint64 stage_ps = -1;
+        for (guint i = 0; i < reader->n_chunks; i++) {
+            gint64 end_ps;
+            if (!chunk_end(reader, stage * reader->n_chunks + i, n, &end_ps, error)) {
+                return FALSE;
+            }
+            stage_ps = MAX(stage_ps, end_ps);
+        }
+        Done *own = &done[n % d];
+        own->last_ps = MAX(own->last_ps, stage_ps); /* what has no row goes with the one before */
+        own->before += own->last_ps <= summary->window_start_ps;
+        own->after += own->last_ps <= summary->window_end_ps;
+        measured->passed += ps_in_window(summary, own->last_ps);
+        ends_ps[n] = MAX(ends_ps[n], stage_ps);
+    }
+    note_leads(measured, done, d);
+    return TRUE;
 }
 
 static gboolean read_completions(Reader *reader, GError **error)
 {
-    const PsRunSummary *summary = reader->run->summary;
-    for (gint64 n = 0; n < reader->n_microbatches; n++) {
-        gint64 end = completion(reader, n, error);
-        if (end < 0) {
+    g_autofree gint64 *ends_ps = g_new(gint64, MAX(reader->n_microbatches, 1));
+    memcpy(ends_ps, reader->share_ends, (gsize)reader->n_microbatches * sizeof *ends_ps);
+    for (guint i = 0; i < reader->measure->n_stages; i++) {
+        if (!read_stage(reader, i, ends_ps, error)) {
             return FALSE;
         }
-        reader->measure->completed +=
-            end > summary->window_start_ps && end <= summary->window_end_ps;
     }
+    reader->measure->pace = ps_pace_measure(reader->run->summary, ends_ps, reader->n_microbatches);
     return TRUE;
 }
 
@@ -349,6 +417,9 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
     g_autofree gint64 *window_ps = g_new0(gint64, n_lanes * PS_N_STREAMS);
     g_autofree gint64 *cause_ps = g_new0(gint64, summary->n_stages * PS_N_CAUSES);
     g_autofree gint64 *ends = g_new(gint64, 2 * n_cells);
+    gsize n_microbatches = (gsize)summary->microbatches_simulated;
+    g_autofree gint64 *share_ends = g_new(gint64, MAX(n_microbatches, 1));
+    memset(share_ends, -1, n_microbatches * sizeof *share_ends);
     g_autofree gboolean *in_pieces = g_new0(gboolean, summary->n_stages);
     g_autofree gboolean *any = g_new0(gboolean, 2 * summary->n_stages * n_chunks);
     memset(ends, -1, 2 * n_cells * sizeof *ends);
@@ -360,7 +431,9 @@ PsMeasure *ps_measure(const PsRun *run, GError **error)
                      .cause_ps = cause_ps,
                      .n_microbatches = summary->microbatches_simulated,
                      .n_chunks = n_chunks,
+                     .share_ends = share_ends,
                      .in_pieces = in_pieces,
+                     .jitter = g_hash_table_contains(summary->settings, "jitter"),
                      .ends = {ends, ends + n_cells},
                      .any = {any, any + summary->n_stages * n_chunks}};
     g_autofree Group *groups =

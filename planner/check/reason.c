@@ -1,5 +1,7 @@
 #include "planner/check/reason.h"
 
+#include "sim/base/text.h"
+#include "sim/base/units.h"
 #include "sim/replay/settings.h"
 
 static guint degree(const PsRunSummary *summary, guint stage)
@@ -98,5 +100,80 @@ char *ps_reason(const PsRunSummary *summary)
     GString *text = g_string_new(NULL);
     add_degrees(text, summary);
     add_switches(text, summary);
+    return g_string_free(text, FALSE);
+}
+
+static void add_batches(GString *text, const PsRunSummary *summary, const PsPace *pace)
+{
+    double batch = MAX(summary->setting.microbatches, 1);
+    g_autofree char *least =
+        ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(pace->least_batch_ps) / batch);
+    g_autofree char *most =
+        ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(pace->most_batch_ps) / batch);
+    g_autofree char *batches = ps_counted((guint64)pace->n_batches, "batch");
+    if (pace->n_batches == 0) {
+        g_string_append(text, " No batch lies in the window as a whole.");
+    } else if (g_str_equal(least, most)) {
+        g_string_append_printf(text, " Each of the %s in the window takes %s per microbatch.",
+                               batches, least);
+    } else {
+        g_string_append_printf(text, " The %s in the window take from %s to %s per microbatch.",
+                               batches, least, most);
+    }
+}
+
+#define MOST_TOLD 4
+
+/* Replicas that keep each other waiting stay within what they may have in flight. */
+static void add_leads(GString *text, const PsRunSummary *summary, const PsMeasure *measure)
+{
+    guint n = 0;
+    for (guint i = 0; i < summary->n_stages; i++) {
+        const PsMeasuredStage *stage = &measure->stages[i];
+        gint64 gained = stage->lead_after - stage->lead_before;
+        if (gained > summary->stages[i].estimate.in_flight && n++ < MOST_TOLD) {
+            const char *before =
+                n > 1 ? ", "
+                      : " Replicas drift apart: in the window the fastest gains on the slowest ";
+            g_string_append_printf(text, "%s%" G_GINT64_FORMAT "%s on stage %u", before, gained,
+                                   n > 1 ? "" : " microbatches", i);
+        }
+    }
+    if (n > MOST_TOLD) {
+        g_string_append_printf(text, ", and more on %u others", n - MOST_TOLD);
+    }
+    if (n > 0) {
+        g_string_append(text, ". What is counted is what all have done, so the slowest set the "
+                              "pace; times of stages are means of what their replicas did.");
+    }
+}
+
+/* Shares of an amortised resync, for which nobody waits. */
+static void add_backlog(GString *text, const PsRunSummary *summary, const PsMeasure *measure)
+{
+    for (guint i = 0; i < summary->n_stages; i++) {
+        const PsMeasuredStage *stage = &measure->stages[i];
+        if (stage->shared > 0 && stage->passed - stage->shared > summary->setting.microbatches) {
+            g_string_append_printf(text,
+                                   " The amortised resync sets the pace: in the window stage %u "
+                                   "passes %" G_GINT64_FORMAT " microbatches and reduces the "
+                                   "gradients of %" G_GINT64_FORMAT ".",
+                                   i, stage->passed, stage->shared);
+            return;
+        }
+    }
+}
+
+char *ps_unsettled_text(const PsRun *run, const PsMeasure *measure)
+{
+    GString *text = g_string_new("not settled: the times of the run do not repeat.");
+    add_batches(text, run->summary, &measure->pace);
+    add_leads(text, run->summary, measure);
+    add_backlog(text, run->summary, measure);
+    if (measure->n_vanished > 0) {
+        g_string_append_printf(
+            text, " %" G_GINT64_FORMAT " forwards and backwards took no time and left no row.",
+            measure->n_vanished);
+    }
     return g_string_free(text, FALSE);
 }

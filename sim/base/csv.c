@@ -329,7 +329,6 @@ gboolean ps_csv_get_time(const PsCsvRow *row, guint field, const char *column, g
 
 struct PsCsvWriter {
     PsOutput *output;
-    PsDigest *digest; /* may be NULL */
     char *buffer;
     gsize length, capacity;
     gsize row_start; /* in buffer */
@@ -343,11 +342,6 @@ PsCsvWriter *ps_csv_writer_new(PsOutput *output)
     writer->capacity = 2 * CHUNK_BYTES;
     writer->buffer = g_malloc(writer->capacity);
     return writer;
-}
-
-void ps_csv_writer_digest(PsCsvWriter *writer, PsDigest *digest)
-{
-    writer->digest = digest;
 }
 
 /* Where so many bytes of a new field go; the caller adds to length as many as it puts there. */
@@ -428,9 +422,6 @@ void ps_csv_flush(PsCsvWriter *writer)
 {
     if (writer->length > 0) { /* else the output may be committed already */
         ps_output_write(writer->output, writer->buffer, writer->length);
-        if (writer->digest != NULL) {
-            ps_digest_add(writer->digest, writer->buffer, writer->length);
-        }
     }
     writer->length = 0;
     writer->row_start = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <glib.h>
-#include "sim/base/digest.h"
 #include "sim/base/output.h"
 
 /* One data row. fields[i] belongs to columns[i] of the ps_csv_read call, whatever the order in the
@@ -41,8 +40,6 @@ gboolean ps_csv_get_time(const PsCsvRow *row, guint field, const char *column, g
  * with LF. Does not own output; errors are the output's. It buffers: flush before commit. */
 typedef struct PsCsvWriter PsCsvWriter;
 PsCsvWriter *ps_csv_writer_new(PsOutput *output);
-/* Before the first field: what is written goes into the digest as well. Not owned. */
-void ps_csv_writer_digest(PsCsvWriter *writer, PsDigest *digest);
 void ps_csv_text(PsCsvWriter *writer, const char *text); /* NULL is an empty field */
 void ps_csv_int(PsCsvWriter *writer, gint64 value);
 void ps_csv_double(PsCsvWriter *writer, double value); /* shortest text; not finite: empty */

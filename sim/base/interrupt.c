@@ -10,28 +10,50 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <glib/gstdio.h>
+#include "sim/base/empty-folders.h"
 
 /* The state below is the program's, because a signal is: a handler has no other way to it. All of
  * it can be read at any moment: paths are copies in place, and their states say when they are
  * whole. */
-#define MOST_FILES 256
-#define UNLISTED MOST_FILES /* handle of a file that found no place in the table */
-#define MOST_WAITS 1000     /* milliseconds */
+#define MOST_PLACES 256
+#define UNLISTED MOST_PLACES /* handle of what found no place in the table */
+#define MOST_WAITS 1000      /* milliseconds */
 #define ONE_PRESS_MS 300
 
-typedef enum { FREE, CHANGING, LISTED } FileState;
+typedef enum { FREE, CHANGING, LISTED } PlaceState;
 
+/* What a signal removes. */
 static struct {
-    atomic_int state; /* FileState */
+    atomic_int state; /* PlaceState */
+    gboolean folders;
+    gsize n_stays; /* of a path of folders: see empty-folders.h */
     char path[PATH_MAX];
-} files[MOST_FILES];
+} places[MOST_PLACES];
 static atomic_int holds;
 static atomic_int requested;
 static atomic_llong requested_ms; /* when */
-static atomic_int making;         /* threads between making a file and listing it */
+static atomic_int making;         /* threads between making something and listing it */
 static atomic_int dying;
 
-static const int signals[] = {SIGINT, SIGTERM};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void remove_listed(gboolean folders)
+{
+    for (guint i = 0; i < MOST_PLACES; i++) {
+        int listed = LISTED;
+        if (!atomic_compare_exchange_strong(&places[i].state, &listed, CHANGING)) {
+            continue;
+        }
+        if (places[i].folders != folders) {
+            atomic_store(&places[i].state, LISTED);
+        } else if (folders) {
+            ps_remove_empty_folders(places[i].path, places[i].n_stays);
+        } else {
+            unlink(places[i].path);
+        }
+    }
+}
 
 /* Calls only what POSIX allows in handlers. Other threads run on: those that are making a file list
  * it first, and make no further ones; none writes the path of a file that is being removed. */
@@ -43,12 +65,8 @@ static void die(int number)
     for (guint i = 0; i < MOST_WAITS && atomic_load(&making) > 0; i++) {
         poll(NULL, 0, 1);
     }
-    for (guint i = 0; i < MOST_FILES; i++) {
-        int listed = LISTED;
-        if (atomic_compare_exchange_strong(&files[i].state, &listed, CHANGING)) {
-            unlink(files[i].path);
-        }
-    }
+    remove_listed(FALSE);
+    remove_listed(TRUE); /* once there is nothing in them */
     signal(number, SIG_DFL);
     raise(number); /* at the end of the handler */
 }
@@ -61,7 +79,8 @@ static long long now_ms(void)
 }
 
 /* Programs that pass a signal on, such as timeout, send it to the process and to its group: what
- * comes twice at one moment is one wish. */
+ * comes twice at one moment is one wish. A terminal that closes sends SIGHUP, its shell another one
+ * when it comes to it: that is never a second wish. */
 static void handle(int number)
 {
     int saved = errno;
@@ -70,7 +89,7 @@ static void handle(int number)
     } else if (atomic_load(&requested) == 0) {
         atomic_store(&requested_ms, now_ms()); /* first, for other threads */
         atomic_store(&requested, 1);
-    } else if (now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
+    } else if (number != SIGHUP && now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
         die(number);
     }
     errno = saved;
@@ -121,42 +140,71 @@ G_GNUC_NORETURN static void wait_for_death(void)
     }
 }
 
-static guint list_file(const char *path)
+static guint list(const char *path, gboolean folders, gsize n_stays)
 {
-    for (guint i = 0; strlen(path) < PATH_MAX && i < MOST_FILES; i++) {
+    for (guint i = 0; strlen(path) < PATH_MAX && i < MOST_PLACES; i++) {
         int empty = FREE;
-        if (atomic_compare_exchange_strong(&files[i].state, &empty, CHANGING)) {
-            strcpy(files[i].path, path);
-            atomic_store(&files[i].state, LISTED);
+        if (atomic_compare_exchange_strong(&places[i].state, &empty, CHANGING)) {
+            strcpy(places[i].path, path);
+            places[i].folders = folders;
+            places[i].n_stays = n_stays;
+            atomic_store(&places[i].state, LISTED);
             return i;
         }
     }
     return UNLISTED;
 }
 
-int ps_interrupt_make_temporary(char *text, int mode, guint *handle)
+/* From here to end_making this thread takes no signal, and a signal that another one takes waits.
+ * Does not return where one is about to end the program. */
+static void begin_making(sigset_t *before)
 {
-    sigset_t blocked, before;
+    sigset_t blocked;
     fill_set(&blocked);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    pthread_sigmask(SIG_BLOCK, &blocked, before);
     atomic_fetch_add(&making, 1);
-    gboolean late = atomic_load(&dying) == 1;
-    int fd = late ? -1 : g_mkstemp_full(text, O_WRONLY | O_CLOEXEC, mode);
-    int code = errno;
-    *handle = fd >= 0 ? list_file(text) : UNLISTED;
-    atomic_fetch_sub(&making, 1);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (late) {
+    if (atomic_load(&dying) == 1) {
+        atomic_fetch_sub(&making, 1);
+        pthread_sigmask(SIG_SETMASK, before, NULL);
         wait_for_death();
     }
+}
+
+/* Keeps errno. */
+static void end_making(const sigset_t *before)
+{
+    int code = errno;
+    atomic_fetch_sub(&making, 1);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
     errno = code;
+}
+
+int ps_interrupt_make_temporary(char *text, int mode, guint *handle)
+{
+    sigset_t before;
+    begin_making(&before);
+    int fd = g_mkstemp_full(text, O_WRONLY | O_CLOEXEC, mode);
+    *handle = fd >= 0 ? list(text, FALSE, 0) : UNLISTED;
+    end_making(&before);
     return fd;
+}
+
+gboolean ps_interrupt_make_folders(const char *path, gsize n_stays, guint *handle)
+{
+    sigset_t before;
+    begin_making(&before);
+    gboolean made = g_mkdir_with_parents(path, 0777) == 0;
+    gboolean any = strlen(path) > n_stays;
+    *handle = any ? list(path, TRUE, n_stays) : UNLISTED;
+    end_making(&before);
+    return made;
 }
 
 void ps_interrupt_forget(guint handle)
 {
     int listed = LISTED;
-    if (handle == UNLISTED || atomic_compare_exchange_strong(&files[handle].state, &listed, FREE)) {
+    if (handle == UNLISTED ||
+        atomic_compare_exchange_strong(&places[handle].state, &listed, FREE)) {
         return;
     }
     wait_for_death(); /* whatever failed is not worth a message any more */

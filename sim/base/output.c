@@ -16,11 +16,12 @@
 
 struct PsOutput {
     FILE *stream;
-    char *path;      /* as the user wrote it, for messages */
-    char *target;    /* the file that temporary becomes */
-    char *temporary; /* NULL when writing straight to a device, a pipe or standard output */
-    guint handle;    /* of the temporary file, for signals */
-    int failure;     /* errno of the first failed write */
+    char *path;       /* as the user wrote it, for messages */
+    char *target;     /* the file that temporary becomes */
+    char *temporary;  /* NULL when writing straight to a device, a pipe or standard output */
+    guint handle;     /* of the temporary file, for signals */
+    int failure;      /* errno of the first failed write */
+    PsDigest *digest; /* may be NULL */
     gboolean settled;
 };
 
@@ -83,6 +84,11 @@ PsOutput *ps_output_open(const char *path, GError **error)
     return g_steal_pointer(&output);
 }
 
+void ps_output_digest(PsOutput *output, PsDigest *digest)
+{
+    output->digest = digest;
+}
+
 static void note_failure(PsOutput *output, gboolean failed)
 {
     if (failed && output->failure == 0) {
@@ -94,6 +100,9 @@ void ps_output_write(PsOutput *output, const char *data, gsize length)
 {
     g_return_if_fail(output->stream != NULL);
     note_failure(output, fwrite(data, 1, length, output->stream) != length);
+    if (output->digest != NULL) {
+        ps_digest_add(output->digest, data, length);
+    }
 }
 
 void ps_output_puts(PsOutput *output, const char *text)
@@ -163,38 +172,6 @@ void ps_output_free(PsOutput *output)
     g_free(output->target);
     g_free(output->path);
     g_free(output);
-}
-
-gboolean ps_make_folder(const char *path, GError **error)
-{
-    if (g_mkdir_with_parents(path, 0777) != 0) {
-        io_error(error, path, "make the folder", errno);
-        return FALSE;
-    }
-    return TRUE;
-}
-
-char *ps_missing_folder(const char *path)
-{
-    g_autofree char *missing = NULL;
-    g_autofree char *folder = g_canonicalize_filename(path, NULL);
-    while (!g_file_test(folder, G_FILE_TEST_EXISTS)) {
-        char *above = g_path_get_dirname(folder);
-        g_free(missing);
-        missing = g_steal_pointer(&folder);
-        folder = above;
-    }
-    return g_steal_pointer(&missing);
-}
-
-void ps_remove_folders(const char *path, const char *topmost)
-{
-    g_autofree char *folder = g_canonicalize_filename(path, NULL);
-    while (g_str_has_prefix(folder, topmost) && g_rmdir(folder) == 0) {
-        char *above = g_path_get_dirname(folder);
-        g_free(folder);
-        folder = above;
-    }
 }
 
 static char *read_stream(FILE *stream, const char *path, gsize *length, GError **error)

@@ -8,10 +8,13 @@
 #pragma once
 
 #include <glib.h>
+#include "sim/base/digest.h"
 
 typedef struct PsOutput PsOutput;
 
 PsOutput *ps_output_open(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* What is written from now on goes into the digest as well (NULL: no longer). Not owned. */
+void ps_output_digest(PsOutput *output, PsDigest *digest);
 void ps_output_write(PsOutput *output, const char *data, gsize length);
 void ps_output_puts(PsOutput *output, const char *text);
 void ps_output_printf(PsOutput *output, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -23,14 +26,6 @@ gboolean ps_output_commit(PsOutput *output, GError **error) G_GNUC_WARN_UNUSED_R
 /* Frees; without a commit the target keeps its old state. */
 void ps_output_free(PsOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsOutput, ps_output_free)
-
-/* Creates the folder (and its parents) if it is not there. */
-gboolean ps_make_folder(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* The topmost folder of a path that is not there, NULL where all are; and removal of those that
- * have been made since then, as far as they are empty. Caller frees. */
-char *ps_missing_folder(const char *path);
-void ps_remove_folders(const char *path, const char *topmost);
 
 /* Whole file (or standard input for "-") into memory, NUL-terminated beyond *length. Caller frees
  * with g_free. Files over 1 GiB are refused. */

@@ -6,11 +6,9 @@
 #include "sim/base/error.h"
 #include "sim/base/json.h"
 #include "sim/base/suggest.h"
+#include "sim/base/table-layout.h"
 #include "sim/base/text.h"
 #include "sim/base/units.h"
-
-#define GAP 2
-#define LEAST_WRAPPED 20 /* narrower columns are harder to read than long lines */
 
 static const char *const format_names[] = {
     [PS_FORMAT_TABLE] = "table", [PS_FORMAT_CSV] = "csv", [PS_FORMAT_JSON] = "json", NULL};
@@ -114,101 +112,13 @@ static const Cell *cell_at(const PsTable *table, guint row, guint column)
     return &g_array_index(table->cells, Cell, row * table->n_columns + column);
 }
 
-/* ---- as an aligned table --------------------------------------------------------------------- */
-
-static guint text_width(const char *text)
-{
-    return (guint)g_utf8_strlen(text, -1);
-}
-
-/* The column that wraps: the last one of text; the first where all are numbers. */
-static guint wrapped_column(const PsTable *table)
-{
-    guint column = table->n_columns - 1;
-    while (column > 0 && table->columns[column].numeric) {
-        column--;
-    }
-    return column;
-}
-
-static guint *column_widths(const PsTable *table)
-{
-    guint *widths = g_new(guint, table->n_columns);
-    guint total = GAP * (table->n_columns - 1);
-    for (guint i = 0; i < table->n_columns; i++) {
-        widths[i] = text_width(table->columns[i].heading);
-        for (guint row = 0; row < n_rows(table); row++) {
-            widths[i] = MAX(widths[i], text_width(cell_at(table, row, i)->shown));
-        }
-        total += widths[i];
-    }
-    guint wrapped = wrapped_column(table);
-    guint excess = total > PS_TABLE_WIDTH ? total - PS_TABLE_WIDTH : 0;
-    if (!table->columns[wrapped].numeric && excess > 0 && widths[wrapped] > LEAST_WRAPPED) {
-        widths[wrapped] = MAX(LEAST_WRAPPED, widths[wrapped] - MIN(excess, widths[wrapped]));
-    }
-    return widths;
-}
-
-static void print_line(const PsTable *table, const guint *widths, const char *const *texts,
-                       PsOutput *output)
-{
-    g_autoptr(GString) line = g_string_new(NULL);
-    for (guint i = 0; i < table->n_columns; i++) {
-        int blanks = (int)widths[i] - (int)MIN(widths[i], text_width(texts[i]));
-        int before = table->columns[i].numeric ? blanks : 0;
-        g_string_append_printf(line, "%*s%s%*s", before + (i > 0 ? GAP : 0), "", texts[i],
-                               blanks - before, "");
-    }
-    ps_output_printf(output, "%s\n", g_strchomp(line->str));
-}
-
-/* Bytes of text that go on a line of the given width: up to a blank, else cut at the width. */
-static gsize piece_length(const char *text, guint width)
-{
-    if (text_width(text) <= width) {
-        return strlen(text);
-    }
-    const char *limit = g_utf8_offset_to_pointer(text, width);
-    const char *blank = limit;
-    while (blank > text && *blank != ' ') {
-        blank--;
-    }
-    return (gsize)((blank > text ? blank : limit) - text);
-}
-
-/* Changes texts. */
-static void print_wrapped(const PsTable *table, const guint *widths, const char **texts,
-                          PsOutput *output)
-{
-    guint wrapped = wrapped_column(table);
-    const char *rest = texts[wrapped];
-    do {
-        gsize length = piece_length(rest, widths[wrapped]);
-        g_autofree char *piece = g_strndup(rest, length);
-        texts[wrapped] = piece;
-        print_line(table, widths, texts, output);
-        for (guint i = 0; i < table->n_columns; i++) {
-            texts[i] = "";
-        }
-        rest += length + strspn(rest + length, " ");
-    } while (*rest != '\0');
-}
-
 static void print_table(const PsTable *table, PsOutput *output)
 {
-    g_autofree guint *widths = column_widths(table);
-    g_autofree const char **texts = g_new(const char *, table->n_columns);
-    for (guint i = 0; i < table->n_columns; i++) {
-        texts[i] = table->columns[i].heading;
+    g_autofree const char **texts = g_new(const char *, table->cells->len);
+    for (guint i = 0; i < table->cells->len; i++) {
+        texts[i] = g_array_index(table->cells, Cell, i).shown;
     }
-    print_wrapped(table, widths, texts, output);
-    for (guint row = 0; row < n_rows(table); row++) {
-        for (guint i = 0; i < table->n_columns; i++) {
-            texts[i] = cell_at(table, row, i)->shown;
-        }
-        print_wrapped(table, widths, texts, output);
-    }
+    ps_table_layout_print(table->columns, table->n_columns, texts, n_rows(table), output);
 }
 
 /* ---- for machines ---------------------------------------------------------------------------- */
@@ -281,4 +191,50 @@ char *ps_wrap(const char *text, guint width)
         used = fits ? used + (used > 0) + length : length;
     }
     return g_string_free(wrapped, FALSE);
+}
+
+void ps_print_paragraph(PsOutput *output, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *text = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    g_autofree char *wrapped = ps_wrap(text, PS_TABLE_WIDTH);
+    ps_output_printf(output, "%s\n", wrapped);
+}
+
+/* End of the first thing of the list, with the mark that ends it and without blanks. */
+static const char *item_end(const char *list)
+{
+    static const char *const marks[] = {"; ", " -> "};
+    const char *end = list + strlen(list);
+    for (guint i = 0; i < G_N_ELEMENTS(marks); i++) {
+        const char *mark = strstr(list, marks[i]);
+        if (mark != NULL) {
+            end = MIN(end, mark + strlen(marks[i]) - 1);
+        }
+    }
+    return end;
+}
+
+char *ps_break_list(const char *text)
+{
+    const char *indent = "  ";
+    gboolean fits = g_utf8_strlen(text, -1) <= PS_TABLE_WIDTH;
+    if (fits || *item_end(text) == '\0') {
+        return g_strdup(text);
+    }
+    GString *lines = g_string_new(NULL);
+    while (*text != '\0') {
+        const char *end = item_end(text);
+        g_autofree char *item = g_strndup(text, (gsize)(end - text));
+        g_autofree char *wrapped = ps_wrap(item, PS_TABLE_WIDTH - (guint)strlen(indent));
+        g_auto(GStrv) pieces = g_strsplit(wrapped, "\n", -1);
+        for (char **piece = pieces; *piece != NULL; piece++) {
+            g_string_append_printf(lines, "%s%s%s", lines->len > 0 ? "\n" : "",
+                                   lines->len > 0 ? indent : "", *piece);
+        }
+        text = end + strspn(end, " ");
+    }
+    return g_string_free(lines, FALSE);
 }

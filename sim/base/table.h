@@ -30,8 +30,7 @@ void ps_table_cell(PsTable *table, const char *shown, const char *value);
 /* Printf for people with the double as value. */
 void ps_table_double(PsTable *table, const char *format, double shown, double value);
 void ps_table_int(PsTable *table, gint64 value);
-/* Prints. In the table form columns are padded to their widest cell, two blanks apart; the last
- * text column wraps so that lines stay within 80 columns. */
+/* Prints. The table form keeps within PS_TABLE_WIDTH columns: see table-layout.h. */
 void ps_table_print(PsTable *table, PsFormat format, PsOutput *output);
 void ps_table_free(PsTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsTable, ps_table_free)
@@ -39,3 +38,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsTable, ps_table_free)
 /* Text with line breaks at blanks, so that no line is longer than width characters unless a word
  * is. Caller frees. */
 char *ps_wrap(const char *text, guint width);
+
+/* printf of a paragraph, wrapped to PS_TABLE_WIDTH, and the end of its last line. */
+void ps_print_paragraph(PsOutput *output, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* A message that lists things one after the other, which end in "; " or " -> ": where it is longer
+ * than a line, each on lines of its own, indented from the second on. Caller frees. */
+char *ps_break_list(const char *text);

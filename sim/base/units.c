@@ -329,16 +329,24 @@ double ps_ps_to_seconds(gint64 time_ps)
     return (double)time_ps / (double)PS_PER_S;
 }
 
-const char *ps_time_unit_for(double seconds, double *unit_s)
+PsTimeScale ps_time_scale(double largest_s)
 {
     static const struct {
         const char *name;
         double factor;
     } time_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
-    guint i = 0;
-    while (i + 1 < G_N_ELEMENTS(time_units) && seconds < time_units[i].factor) {
+    static const struct {
+        double below; /* so that it is not rounded up to one more digit */
+        const char *format;
+    } formats[] = {{99.9995, "%.3f"}, {999.995, "%.2f"}, {9999.95, "%.1f"}, {999999.5, "%.0f"}};
+    guint i = 0, k = 0;
+    while (i + 1 < G_N_ELEMENTS(time_units) && largest_s < time_units[i].factor) {
         i++;
     }
-    *unit_s = time_units[i].factor;
-    return time_units[i].name;
+    double largest = largest_s / time_units[i].factor;
+    while (k < G_N_ELEMENTS(formats) && largest >= formats[k].below) {
+        k++;
+    }
+    return (PsTimeScale){time_units[i].name, time_units[i].factor,
+                         k < G_N_ELEMENTS(formats) ? formats[k].format : "%.4g"};
 }

@@ -54,6 +54,12 @@ gboolean ps_picoseconds_parse(const char *text, gint64 *time_ps) G_GNUC_WARN_UNU
 gint64 ps_seconds_to_ps(double seconds);
 double ps_ps_to_seconds(gint64 time_ps);
 
-/* The unit in which a time of this size reads well, for columns of times: "s", "ms" or "us", and
- * what it is in seconds. */
-const char *ps_time_unit_for(double seconds, double *unit_s);
+/* How columns of times are written: the unit in which the largest of them reads well, and the
+ * printf conversion of a double with which it takes at most six characters (ten where it is a
+ * million seconds or more). */
+typedef struct {
+    const char *unit; /* "s", "ms" or "us" */
+    double unit_s;
+    const char *format;
+} PsTimeScale;
+PsTimeScale ps_time_scale(double largest_s);

@@ -12,6 +12,6 @@ typedef struct {
     const char *summary; /* one line for the command list */
     const char *details; /* what --help adds: a paragraph and an example */
     /* argv[0] is the command's name. FALSE with a PS_ERROR ends the program with the exit status
-     * of its code; PS_ERROR_NEGATIVE prints its message as the answer. */
+     * of its code; PS_ERROR_NEGATIVE and _STUCK print their message as the answer. */
     gboolean (*run)(int argc, char **argv, GError **error);
 } PsCommand;

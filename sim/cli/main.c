@@ -6,6 +6,7 @@
 #include "sim/base/log.h"
 #include "sim/base/output.h"
 #include "sim/base/suggest.h"
+#include "sim/base/table.h"
 #include "sim/base/text.h"
 #include "sim/cli/command.h"
 
@@ -24,6 +25,7 @@ static const int exit_status[] = {
     [PS_ERROR_IO] = 1,
     [PS_ERROR_USAGE] = 2,
     [PS_ERROR_NEGATIVE] = 3,
+    [PS_ERROR_STUCK] = 3,
 };
 
 static gboolean print(const char *text, GError **error)
@@ -108,6 +110,8 @@ int main(int argc, char **argv)
     }
     g_assert(error->domain == PS_ERROR);
     g_autofree char *line = ps_printable(error->message); /* prefixes may quote inputs as well */
-    g_printerr("%s%s\n", error->code == PS_ERROR_USAGE ? "pipersim: " : "", line);
+    g_autofree char *lines =
+        error->code == PS_ERROR_STUCK ? ps_break_list(line) : g_steal_pointer(&line);
+    g_printerr("%s%s\n", error->code == PS_ERROR_USAGE ? "pipersim: " : "", lines);
     return exit_status[error->code];
 }

@@ -53,16 +53,14 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_clear)
 /* What the run says no to. */
 static gboolean judge(const Options *options, const PsRun *run, GError **error)
 {
-    if (run->standstill != NULL) {
-        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->standstill);
-    } else if (run->summary->partial) {
-        ps_error(error, PS_ERROR_IO, "interrupted: the run is marked as partial");
-    } else if (options->enforce_memory && run->out_of_memory != NULL) {
-        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->out_of_memory);
-    } else {
-        return TRUE;
+    if (!ps_run_result(run, error)) {
+        return FALSE;
     }
-    return FALSE;
+    if (options->enforce_memory && run->out_of_memory != NULL) {
+        ps_error(error, PS_ERROR_NEGATIVE, "%s", run->out_of_memory);
+        return FALSE;
+    }
+    return TRUE;
 }
 
 static gboolean replay_plan(const Options *options, const PsReplaySettings *settings,

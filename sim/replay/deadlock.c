@@ -102,6 +102,12 @@ static gboolean waits_for_gather(const PsReplay *replay, const PsLane *lane)
            replay->channels[lane->stage][gather].n_done <= lane->n_gathered;
 }
 
+static gboolean waits_for_resync(const PsReplay *replay, const PsLane *lane, const PsStep *step)
+{
+    return (step->kind == PS_STEP_BACKWARD || step->kind == PS_STEP_INPUT) &&
+           !ps_lane_may_add_gradients(replay, lane, step->index);
+}
+
 static char *describe_lane(const PsReplay *replay, Node node, Node *waits_for)
 {
     const PsLane *lane = &replay->lanes[node.lane];
@@ -127,6 +133,10 @@ static char *describe_lane(const PsReplay *replay, Node node, Node *waits_for)
     } else if (step.kind == PS_STEP_FORWARD && !ps_lane_has_weights(replay, lane, step.index)) {
         op = "forward for the weights of batch";
         index = lane->n_updated;
+        waits_for->lane = missing_replica(replay, lane);
+    } else if (waits_for_resync(replay, lane, &step)) {
+        op = "backward for the resync of batch";
+        index = lane->n_reduced;
         waits_for->lane = missing_replica(replay, lane);
     } else if (waits_for_gather(replay, lane)) {
         op = "the gathering of weights for microbatch";
@@ -228,6 +238,6 @@ gboolean ps_replay_check_done(const PsReplay *replay, GError **error)
         }
     }
     g_autofree char *cycle = describe_cycle(replay, (Node){number, FALSE});
-    ps_error(error, PS_ERROR_NEGATIVE, "%s", cycle);
+    ps_error(error, PS_ERROR_STUCK, "%s", cycle);
     return FALSE;
 }

@@ -54,6 +54,18 @@ gint64 ps_feed_count_done(const PsReplay *replay)
     return least / replay->settings->chunks;
 }
 
+/* Microbatches of which all before them are done as well. */
+static gint64 count_in_order(const PsReplay *replay)
+{
+    gint64 least = G_MAXINT64;
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        const PsLane *lane = &replay->lanes[i];
+        least =
+            MIN(least, ps_lane_microbatch(replay, lane, lane->n_done / replay->settings->chunks));
+    }
+    return least;
+}
+
 void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches)
 {
     replay->result->window_start_ps = 0;
@@ -114,7 +126,7 @@ void ps_feed_record(PsReplay *replay, guint row, gint64 index)
     if (replay->n_recorded++ == replay->most_recorded) {
         /* Replicas that need not wait for each other drift apart where one is slow: no block would
          * ever be complete. */
-        ps_feed_end_whole_run(replay, MAX(ps_feed_count_done(replay), 1));
+        ps_feed_end_whole_run(replay, MAX(count_in_order(replay), 1));
         replay->closing = TRUE;
         ps_simulator_schedule(replay->simulator, now_ps, PS_PRIORITY_CLOSE, replay->close_handler,
                               0);
@@ -162,13 +174,14 @@ gint64 ps_feed_block(const PsReplay *replay)
     const PsWorkload *workload = replay->workload;
     const PsSchedule *schedule = replay->settings->schedule;
     gboolean updates = FALSE, batches = FALSE;
-    gint64 unit = 1, reach = 1;
+    gint64 unit = 1, reach = 1, versions = 1;
     for (guint i = 0; i < workload->n_stages; i++) {
         const PsWorkStage *work = &workload->stages[i];
         updates = updates || replay->program->stages[i].updates;
         /* A lane that holds more than a batch can be kept back by weight_versions. */
-        batches = batches || (schedule->weight_versions > 0 &&
-                              work->in_flight > workload->microbatches / work->data_parallel);
+        guint batch = workload->microbatches / work->data_parallel;
+        batches = batches || (schedule->weight_versions > 0 && work->in_flight > batch);
+        versions = MAX(versions, ps_schedule_versions(schedule, batch, work->in_flight));
         unit = (gint64)ps_lcm((guint64)unit, work->data_parallel);
         reach = MAX(reach, (gint64)work->in_flight * work->data_parallel);
     }
@@ -188,7 +201,7 @@ gint64 ps_feed_block(const PsReplay *replay)
         unit = workload->microbatches;
     } else if (batches || updates) {
         unit = workload->microbatches;
-        reach = MAX(reach, unit * MAX(schedule->weight_versions, 1));
+        reach = MAX(reach, unit * versions);
     }
     return blocks * ((reach + unit - 1) / unit * unit);
 }

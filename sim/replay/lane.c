@@ -32,7 +32,8 @@ static gboolean has_inputs(const PsReplay *replay, const PsLane *lane, const PsS
     if (step->kind == PS_STEP_FORWARD) {
         return ps_lane_has_weights(replay, lane, step->index);
     }
-    return replay->lists != NULL || step->index < lane->cursor.position.n_forward;
+    return (replay->lists != NULL || step->index < lane->cursor.position.n_forward) &&
+           ps_lane_may_add_gradients(replay, lane, step->index);
 }
 
 /* Buffers of the step's inputs are free once it reads them. */

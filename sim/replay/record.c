@@ -118,6 +118,9 @@ static void describe_results(PsRunSummary *summary, const PsReplayResult *result
     summary->steady_after_microbatches = result->steady_after_microbatches;
     summary->n_ops = result->n_ops;
     summary->steady = result->steady;
+    if (result->stops != NULL) {
+        g_array_append_vals(summary->stops, result->stops->data, result->stops->len);
+    }
     for (guint i = 0; i < summary->n_stages; i++) {
         PsRunStage *stage = &summary->stages[i];
         const PsReplayStage *from = &result->stages[i];

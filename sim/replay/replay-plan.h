@@ -8,7 +8,7 @@
 
 /* Replays a plan. The plan must be legal but for its memory (ps_plan_verify; INPUT). With a folder
  * the run is written there (trace.csv, memory.csv, summary.json); the result's folder is NULL
- * otherwise. parts: the records to keep in the result as well. A deadlock is NEGATIVE. */
+ * otherwise. parts: the records to keep in the result as well. A deadlock is STUCK. */
 PsRun *ps_replay_plan(const PsPlanInput *input, const PsReplaySettings *settings,
                       const char *folder, PsRunParts parts,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -11,6 +11,7 @@ void ps_replay_result_free(PsReplayResult *result)
     if (result != NULL) {
         g_free(result->stages);
         g_free(result->standstill);
+        g_clear_pointer(&result->stops, g_array_unref);
         g_clear_pointer(&result->links, g_array_unref);
         g_free(result->out_of_memory);
         g_free(result);
@@ -272,6 +273,19 @@ static void replay_clear(PsReplay *replay)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsReplay, replay_clear)
 
+/* Those of the lanes that had stopped when the run ended. */
+static GArray *list_stops(const PsReplay *replay)
+{
+    GArray *stops = g_array_new(FALSE, FALSE, sizeof(PsRunStop));
+    for (guint i = 0; i < replay->workload->n_lanes; i++) {
+        const PsRunStop stop = {i, replay->lanes[i].stop_ps};
+        if (stop.at_ps < replay->result->makespan_ps) {
+            g_array_append_val(stops, stop);
+        }
+    }
+    return stops;
+}
+
 static void finish_result(PsReplay *replay)
 {
     PsReplayResult *result = replay->result;
@@ -287,6 +301,7 @@ static void finish_result(PsReplay *replay)
     } else if (replay->settings->start == PS_START_COLD) {
         ps_feed_end_window(replay, result->microbatches_simulated);
     }
+    result->stops = replay->stops ? list_stops(replay) : NULL;
     result->links = replay->fabric != NULL ? ps_fabric_links(replay->fabric) : NULL;
     result->microbatches_simulated *= replay->workload->copies;
     result->n_ops *= replay->workload->copies;

@@ -4,7 +4,9 @@
  * Step of a lane     waits for
  *   forward of n     the activations of n from every stage it borders on before it, and the weights
  *                    of the batch before last or last (see weight_versions in schedule.h)
- *   backward of n    the gradients of n from every stage it borders on after it
+ *   backward of n    the gradients of n from every stage it borders on after it, and the collective
+ *                    of the batch as many before as there are versions of the weights
+ *                    (ps_schedule_versions)
  *
  * communication serial: a forward is, all on the lane's compute stream, [receive] per source stage,
  * [forward], [send] per target stage, a backward [receive] per target, [recompute], [backward],
@@ -73,6 +75,7 @@ typedef struct {
     gboolean partial; /* it was interrupted, or came to a standstill because a device had stopped:
                          at the makespan. The window is then all of it, or as far as it got */
     char *standstill; /* what stopped and who waits for whom; NULL: nothing did */
+    GArray *stops;    /* PsRunStop: lanes that stopped before the end; NULL where none can */
     GArray *links;    /* PsRunLink: what the network carried; NULL on a flat one */
     char *out_of_memory; /* where and why a lane first held more than the workload's memory_bytes;
                             NULL: none did. The run goes on all the same */
@@ -81,7 +84,7 @@ typedef struct {
 void ps_replay_result_free(PsReplayResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsReplayResult, ps_replay_result_free)
 
-/* sink may be NULL. NULL with error on a deadlock (NEGATIVE, naming the wait cycle), where the run
+/* sink may be NULL. NULL with error on a deadlock (STUCK, naming the wait cycle), where the run
  * would take longer than 53 days (INPUT), and for what the network lacks (INPUT, USAGE). Ends early
  * where ps_interrupt_requested says so. */
 PsReplayResult *ps_replay_run(const PsWorkload *workload, const PsReplaySettings *settings,

@@ -1,5 +1,6 @@
 #include "sim/replay/run-report.h"
 
+#include "sim/base/error.h"
 #include "sim/base/units.h"
 #include "sim/trace/summary.h"
 
@@ -52,42 +53,43 @@ static void print_overflow(const PsRunSummary *summary, PsOutput *output)
     }
     g_autofree char *peak = ps_quantity_format(PS_BYTES, peak_bytes);
     g_autofree char *has = ps_quantity_format(PS_BYTES, summary->setting.memory_bytes);
-    ps_output_printf(output,
-                     "Out of memory: stage %u peaks at %s of %s (--enforce-memory tells when)\n",
-                     fullest, peak, has);
+    ps_print_paragraph(output,
+                       "Out of memory: stage %u peaks at %s of %s (--enforce-memory tells when)",
+                       fullest, peak, has);
 }
 
 static void print_totals(const PsRunSummary *summary, PsOutput *output)
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, summary->tps_s);
     g_autofree char *estimate = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
+    ps_output_puts(output, "\n");
     if (!summary->partial) { /* whose time says nothing */
-        ps_output_printf(output, "\nTPS %s per microbatch replayed, %s estimated (%+.2f%%)\n", tps,
-                         estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
+        ps_print_paragraph(output, "TPS %s per microbatch replayed, %s estimated (%+.2f%%)", tps,
+                           estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
     }
     double batches = (double)summary->microbatches_simulated / summary->setting.microbatches;
     const char *start = g_hash_table_lookup(summary->settings, "start");
     if (summary->partial) {
         g_autofree char *end =
             ps_quantity_format(PS_SECONDS, ps_ps_to_seconds(summary->makespan_ps));
-        ps_output_printf(output,
-                         "\nPartial: ended after %s and %" G_GINT64_FORMAT " microbatches\n", end,
-                         summary->microbatches_simulated);
+        ps_print_paragraph(output, "Partial: ended after %s and %" G_GINT64_FORMAT " microbatches",
+                           end, summary->microbatches_simulated);
     } else if (summary->steady) {
-        ps_output_printf(output,
-                         "Steady: repeats exactly every %" G_GINT64_FORMAT " microbatches, proven "
-                         "after %" G_GINT64_FORMAT "\n(%.4g batches were replayed)\n",
-                         summary->window_microbatches, summary->steady_after_microbatches, batches);
+        ps_print_paragraph(output,
+                           "Steady: repeats exactly every %" G_GINT64_FORMAT
+                           " microbatches, proven after %" G_GINT64_FORMAT,
+                           summary->window_microbatches, summary->steady_after_microbatches);
+        ps_output_printf(output, "(%.4g batches were replayed)\n", batches);
     } else if (g_str_equal(start, "cold")) {
-        ps_output_printf(output,
-                         "Cold start: one batch of %" G_GINT64_FORMAT " microbatches with "
-                         "fill and drain\n",
-                         summary->window_microbatches);
+        ps_print_paragraph(output,
+                           "Cold start: one batch of %" G_GINT64_FORMAT
+                           " microbatches with fill and drain",
+                           summary->window_microbatches);
     } else {
-        ps_output_printf(output,
-                         "No exact period found in %.4g batches: TPS is the average of "
-                         "the last %" G_GINT64_FORMAT "\nmicrobatches measured\n",
-                         batches, summary->window_microbatches);
+        ps_print_paragraph(output,
+                           "No exact period found in %.4g batches: TPS is the average of the last "
+                           "%" G_GINT64_FORMAT " microbatches measured",
+                           batches, summary->window_microbatches);
     }
 }
 
@@ -106,9 +108,9 @@ static void print_busiest_link(const PsRun *run, PsOutput *output)
     if (busiest != NULL) {
         g_autofree char *capacity =
             ps_quantity_format(PS_BYTES_PER_S, busiest->capacity_bytes_per_s);
-        ps_output_printf(output, "Busiest link: %s, %.3g%% of %s in use on average\n",
-                         busiest->name, 100 * ps_run_link_utilisation(busiest, makespan_ps),
-                         capacity);
+        ps_print_paragraph(output, "Busiest link: %s, %.3g%% of %s in use on average",
+                           busiest->name, 100 * ps_run_link_utilisation(busiest, makespan_ps),
+                           capacity);
     }
 }
 
@@ -129,6 +131,16 @@ void ps_run_report(const PsRun *run, PsFormat format, PsOutput *output)
         print_busiest_link(run, output);
         print_overflow(summary, output);
     }
+}
+
+gboolean ps_run_result(const PsRun *run, GError **error)
+{
+    if (run->standstill != NULL) {
+        ps_error(error, PS_ERROR_STUCK, "%s", run->standstill);
+    } else if (run->summary->partial) {
+        ps_error(error, PS_ERROR_IO, "interrupted: the run is marked as partial");
+    }
+    return !run->summary->partial;
 }
 
 static const PsColumn synthetic_columns[] = {

@@ -125,7 +125,7 @@ static gboolean find_value(const char *name, const char *value, const char *cons
         }
     }
     g_autofree char *suggestion = ps_suggest_text(value, values);
-    ps_error(error, PS_ERROR_USAGE, "unknown value \"%s\" of %s%s", value, name, suggestion);
+    ps_error(error, PS_ERROR_USAGE, "--%s: unknown value \"%s\"%s", name, value, suggestion);
     return FALSE;
 }
 
@@ -199,7 +199,7 @@ static gboolean set_chunks(PsReplaySettings *settings, const char *value, GError
 {
     guint64 chunks;
     if (!ps_count_parse(value, 1, MOST_CHUNKS, &chunks, error)) {
-        g_prefix_error(error, "chunks: ");
+        g_prefix_error(error, "--chunks: ");
         return FALSE;
     }
     if (!ps_schedule_check_chunks(settings->schedule, (guint)chunks, error)) {
@@ -222,7 +222,7 @@ static gboolean set_quantity(PsReplaySettings *settings, const PsReplayQuantity 
 {
     double *field = &G_STRUCT_MEMBER(double, settings, quantity->offset);
     if (!ps_quantity_parse(quantity->dimension, value, field, error)) {
-        g_prefix_error(error, "%s: ", quantity->name);
+        g_prefix_error(error, "--%s: ", quantity->name);
         return FALSE;
     }
     return TRUE;
@@ -306,30 +306,31 @@ gboolean ps_replay_settings_check(const PsReplaySettings *settings, GError **err
         gboolean wrong;
         const char *text;
     } rules[] = {
-        {over_links && settings->topology == NULL, "network topology needs --topology"},
-        {over_links && serial, "network topology needs communication overlap or blocking: serial "
-                               "charges bytes at one bandwidth"},
-        {over_links && !batch, "network topology needs resync batch: amortised is no transfer"},
+        {over_links && settings->topology == NULL, "--network topology needs --topology"},
+        {over_links && serial,
+         "--network topology needs --communication overlap or blocking: serial "
+         "charges bytes at one bandwidth"},
+        {over_links && !batch, "--network topology needs --resync batch: amortised is no transfer"},
         {over_links && g_str_equal(settings->collectives, PS_COLLECTIVES_SERVER),
-         "network topology needs collectives auto or an algorithm: there is no server"},
+         "--network topology needs --collectives auto or an algorithm: there is no server"},
         {!batch && !g_str_equal(settings->collectives, PS_COLLECTIVES_SERVER),
-         "collectives other than server need resync batch"},
+         "--collectives other than server need --resync batch"},
         {serial && settings->messages == PS_MESSAGES_EAGER,
-         "messages eager needs communication overlap or blocking"},
+         "--messages eager needs --communication overlap or blocking"},
         {serial && settings->hop_overhead_s > 0,
-         "hop-overhead needs communication overlap or blocking: serial delivers at once"},
+         "--hop-overhead needs --communication overlap or blocking: serial delivers at once"},
         {!overlap && settings->streams == PS_STREAMS_SINGLE,
-         "streams single needs communication overlap"},
+         "--streams single needs --communication overlap"},
         {!(overlap && batch) && settings->bucket_bytes > 0,
-         "bucket needs communication overlap and resync batch"},
+         "--bucket needs --communication overlap and --resync batch"},
         {settings->sharding >= PS_SHARDING_ZERO2 && settings->bucket_bytes > 0,
-         "bucket needs sharding none or zero1: zero2 reduces gradients after each microbatch"},
-        {!batch && settings->optimizer_bytes_per_s > 0, "optimizer needs resync batch"},
-        {!batch && settings->sharding != PS_SHARDING_NONE, "sharding needs resync batch"},
+         "--bucket needs --sharding none or zero1: zero2 reduces gradients after each microbatch"},
+        {!batch && settings->optimizer_bytes_per_s > 0, "--optimizer needs --resync batch"},
+        {!batch && settings->sharding != PS_SHARDING_NONE, "--sharding needs --resync batch"},
         {settings->sharding != PS_SHARDING_NONE && !ps_schedule_flushes(settings->schedule),
-         "sharding needs a schedule that flushes (such as 1f1b)"},
+         "--sharding needs a schedule that flushes (such as 1f1b)"},
         {!over_links && settings->placement != PS_PLACE_TENSOR_DATA_PIPELINE,
-         "placement needs network topology: a flat one has no places"},
+         "--placement needs --network topology: a flat one has no places"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(rules); i++) {
         if (rules[i].wrong) {
@@ -414,7 +415,7 @@ gboolean ps_replay_settings_choose(PsReplaySettings *settings, const PsReplayCho
         }
     }
     if (choices->schedule != NULL && !g_str_equal(settings->schedule->name, choices->schedule)) {
-        ps_error(error, PS_ERROR_USAGE, "schedule %s contradicts flush %s", choices->schedule,
+        ps_error(error, PS_ERROR_USAGE, "--schedule %s contradicts --flush %s", choices->schedule,
                  choices->flush);
         return FALSE;
     }

@@ -164,6 +164,19 @@ static inline gboolean ps_lane_has_weights(const PsReplay *replay, const PsLane 
            index / lane->cursor.position.batch < lane->n_updated + versions;
 }
 
+/* Whether the lane may begin the backward of this lane-local microbatch, which adds to gradients:
+ * not as long as so many batches before are still to be reduced as it keeps versions of the
+ * weights. (Of schedules with a fixed number of versions the forward has waited for that.) */
+static inline gboolean ps_lane_may_add_gradients(const PsReplay *replay, const PsLane *lane,
+                                                 gint64 index)
+{
+    const PsLanePosition *position = &lane->cursor.position;
+    guint versions = ps_schedule_versions(replay->settings->schedule, (guint)position->batch,
+                                          (guint)position->in_flight);
+    return !ps_lane_program(replay, lane)->updates ||
+           index / position->batch < lane->n_reduced + versions;
+}
+
 /* Link and microbatch as one number. */
 #define PS_MICROBATCH_BITS 40
 static inline guint64 ps_transfer_number(const PsReplay *replay, const PsLink *link,

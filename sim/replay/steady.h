@@ -8,8 +8,8 @@
  * order), the deliveries it needs, the weights it needs. Lanes' orders do not depend on times, so
  * these predecessors are the same for op n + L as for n, moved by L. Let U be the ops of all blocks
  * after b. Which ops outside U precede one in U? A forward of n on a stage follows the backward of
- * n - y d, a batch's first ops follow the last batch's, weights come from weight_versions batches
- * back; all else precedes with the same or a higher index, so lies in U. With L at least y d (and
+ * n - y d, a batch's first ops follow the last batch's, weights come from as many batches back as
+ * there are versions (ps_schedule_versions), and so do collectives that a backward waits for; all else precedes with the same or a higher index, so lies in U. With L at least y d (and
  * the batches that matter) these all lie in block b: the times of U are a function of x(b), built
  * from maxima and sums, so it commutes with adding a constant.
  *

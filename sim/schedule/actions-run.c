@@ -152,7 +152,7 @@ static void describe_deadlock(const Run *run, guint queue, GError **error)
         g_string_append_printf(cycle, "rank %u waits in %s -> ", queue / N_QUEUES, text);
         queue = blocker_of(run, queue);
     } while (queue != first);
-    ps_error(error, PS_ERROR_NEGATIVE, "%s: deadlock: %srank %u", run->actions->path, cycle->str,
+    ps_error(error, PS_ERROR_STUCK, "%s: deadlock: %srank %u", run->actions->path, cycle->str,
              first / N_QUEUES);
 }
 

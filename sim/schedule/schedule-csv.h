@@ -23,7 +23,7 @@ gboolean ps_schedule_is_file(const char *name);
  * - 1 once on each stage, forward before backward, or input before weight gradient; sends and
  * receives, where there are any, for everything that crosses ranks; nothing of a stage while it is
  * resharded or after its gradients were reduced (INPUT, with file and line). No deadlock, with each
- * rank's computations in order, and its sends and receives in order on one stream (NEGATIVE, naming
+ * rank's computations in order, and its sends and receives in order on one stream (STUCK, naming
  * the wait cycle).
  *
  * The result runs the computations in the order of the file, the parts of an overlap one after the

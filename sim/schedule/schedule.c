@@ -33,6 +33,12 @@ guint ps_schedule_place(const PsSchedule *schedule, const PsLaneShape *lane, gui
                                    : chunk * lane->n_stages + lane->stage;
 }
 
+guint ps_schedule_versions(const PsSchedule *schedule, guint batch, guint in_flight)
+{
+    guint spanned = 1 + (in_flight - 1 + batch - 1) / batch;
+    return schedule->weight_versions > 0 ? schedule->weight_versions : spanned;
+}
+
 gboolean ps_one_forward_one_backward(const PsLanePosition *position, guint weight_versions,
                                      PsStepKind *kind)
 {

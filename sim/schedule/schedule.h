@@ -57,7 +57,7 @@ struct PsSchedule {
     const char *summary;
     /* Copies of the weights. A forward of batch k needs the updates of batches 0 .. k -
      * weight_versions, and so never runs before them. 0: as many as microbatches are in flight,
-     * and a forward takes whatever weights there are. */
+     * and a forward takes whatever weights there are (see ps_schedule_versions). */
     guint weight_versions;
     guint min_chunks, max_chunks;
     /* What the replay needs of a plan: all stages with one data-parallel degree. */
@@ -92,6 +92,17 @@ static inline gboolean ps_schedule_flushes(const PsSchedule *schedule)
 {
     return schedule->list != NULL;
 }
+
+/* Different versions of the weights on a lane with so many microbatches per batch and in flight.
+ * Where each microbatch in flight keeps its own, they are those of the batches that the
+ * microbatches can be of, since weights change once a batch: 1 + ceil((y - 1) / batch). Gradients
+ * that are still to be reduced become versions, so no more batches than that are under way: the
+ * backward of batch b waits for the collective of batch b - versions. (Nothing else would keep a
+ * lane from running ahead of a collective that takes longer than a batch. PyTorch's DDP keeps
+ * gradients of one batch: its backward ends when they are reduced, Li et al., VLDB 2020,
+ * section 3.2; that is one version.)
+ */
+guint ps_schedule_versions(const PsSchedule *schedule, guint batch, guint in_flight);
 
 /* Refuses (USAGE) a number of chunks that the schedule cannot have. */
 gboolean ps_schedule_check_chunks(const PsSchedule *schedule, guint chunks,

@@ -5,6 +5,7 @@
 
 #include "sim/base/csv.h"
 #include "sim/base/error.h"
+#include "sim/base/folder.h"
 #include "sim/trace/run-files.h"
 #include "sim/trace/summary.h"
 
@@ -19,7 +20,7 @@ enum { TRACE, MEMORY, LOADER, LINKS, SUMMARY, N_FILES };
 
 struct PsRunWriter {
     char *folder;
-    char *made; /* the topmost folder that was made for it; NULL: none, or it is to stay */
+    PsFolder *made;
     File files[N_FILES];
     GArray *loads; /* PsTraceLoad: few, so that a file is made only where there are any */
     GArray *links; /* PsRunLink */
@@ -35,8 +36,8 @@ static gboolean file_open(File *file, const char *folder, const char *name,
         return FALSE;
     }
     file->digest = ps_digest_new();
+    ps_output_digest(file->output, file->digest);
     file->writer = ps_csv_writer_new(file->output);
-    ps_csv_writer_digest(file->writer, file->digest);
     for (guint i = 0; columns[i] != NULL; i++) {
         ps_csv_text(file->writer, columns[i]);
     }
@@ -125,12 +126,12 @@ PsRunWriter *ps_run_writer_new(const char *folder, GError **error)
 {
     g_autoptr(PsRunWriter) writer = g_new0(PsRunWriter, 1);
     writer->folder = g_strdup(folder);
-    writer->made = ps_missing_folder(folder);
     writer->loads = g_array_new(FALSE, FALSE, sizeof(PsTraceLoad));
     writer->links = ps_run_links_new();
     writer->sink = (PsTraceSink){
         .op = write_op, .memory = write_memory, .load = keep_load, .user_data = writer};
-    if (!ps_make_folder(folder, error) || !remove_old(folder, error) ||
+    writer->made = ps_folder_make(folder, error);
+    if (writer->made == NULL || !remove_old(folder, error) ||
         !file_open(&writer->files[TRACE], folder, PS_RUN_TRACE, ps_trace_columns, error) ||
         !file_open(&writer->files[MEMORY], folder, PS_RUN_MEMORY_FILE, ps_memory_columns, error)) {
         return NULL;
@@ -144,10 +145,7 @@ void ps_run_writer_free(PsRunWriter *writer)
         for (guint i = 0; i < N_FILES; i++) {
             file_clear(&writer->files[i]);
         }
-        if (writer->made != NULL) {
-            ps_remove_folders(writer->folder, writer->made);
-        }
-        g_free(writer->made);
+        ps_folder_free(writer->made);
         g_array_unref(writer->loads);
         g_array_unref(writer->links);
         g_free(writer->folder);
@@ -229,7 +227,7 @@ static gboolean commit(PsRunWriter *writer, GError **error)
             return FALSE;
         }
     }
-    g_clear_pointer(&writer->made, g_free);
+    ps_folder_keep(writer->made);
     return TRUE;
 }
 

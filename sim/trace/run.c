@@ -29,6 +29,7 @@ PsRunSummary *ps_run_summary_new(guint n_stages)
     summary->setting_names = g_new0(char *, 1);
     summary->n_stages = n_stages;
     summary->stages = g_new0(PsRunStage, n_stages);
+    summary->stops = g_array_new(FALSE, FALSE, sizeof(PsRunStop));
     return summary;
 }
 
@@ -57,6 +58,7 @@ void ps_run_summary_free(PsRunSummary *summary)
         g_free(summary->stages[i].layers);
     }
     g_free(summary->stages);
+    g_array_unref(summary->stops);
     g_hash_table_unref(summary->settings);
     g_strfreev(summary->setting_names);
     g_free(summary->version);

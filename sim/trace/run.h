@@ -25,6 +25,12 @@ typedef struct {
     double peak_stash_microbatches;          /* one on one of v chunks counts as 1/v */
 } PsRunStage;
 
+/* A lane of which a device stopped: it does nothing more. */
+typedef struct {
+    guint lane;
+    gint64 at_ps; /* before the end of the run */
+} PsRunStop;
+
 typedef struct {
     char *version;
     GHashTable *settings; /* name -> text: every switch and option in force */
@@ -44,6 +50,7 @@ typedef struct {
     /* The run was interrupted at makespan_ps: its records end there, and its other results are
      * those of a complete run as far as they were known. */
     gboolean partial;
+    GArray *stops; /* PsRunStop, by lane */
     /* Results. */
     double tps_s; /* (window_end - window_start) / window_microbatches */
     gint64 makespan_ps;

@@ -121,6 +121,19 @@ static void put_stage(PsJsonWriter *writer, const PsRunStage *stage)
     ps_json_end_object(writer);
 }
 
+static void put_stops(PsJsonWriter *writer, const GArray *stops)
+{
+    ps_json_begin_array(writer, "stopped");
+    for (guint i = 0; i < stops->len; i++) {
+        const PsRunStop *stop = &g_array_index(stops, PsRunStop, i);
+        ps_json_begin_object(writer, NULL);
+        ps_json_put_int(writer, "lane", stop->lane);
+        ps_json_put_double(writer, "at_s", ps_ps_to_seconds(stop->at_ps));
+        ps_json_end_object(writer);
+    }
+    ps_json_end_array(writer);
+}
+
 void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
 {
     ps_json_put_string(writer, "schema", PS_RUN_SCHEMA);
@@ -150,6 +163,9 @@ void ps_run_summary_put(const PsRunSummary *summary, PsJsonWriter *writer)
     ps_json_put_boolean(writer, "nested", summary->nested);
     if (summary->partial) {
         ps_json_put_boolean(writer, "partial", TRUE);
+    }
+    if (summary->stops->len > 0) {
+        put_stops(writer, summary->stops);
     }
     ps_json_begin_object(writer, "results");
     put_fields(writer, result_fields, summary);
@@ -355,6 +371,38 @@ static void get_stages(PsJsonReader *reader, PsRunSummary *summary)
     ps_json_leave(reader);
 }
 
+static void get_stop(PsJsonReader *reader, PsRunSummary *summary)
+{
+    ps_json_expect_keys(reader, (const char *const[]){"lane", "at_s", NULL});
+    PsRunStop stop = {
+        .lane = (guint)ps_json_int(reader, "lane", 0, ps_run_summary_n_lanes(summary) - 1),
+        .at_ps = ps_seconds_to_ps(ps_json_double(reader, "at_s", 0, MAX_TIME_S))};
+    guint n = summary->stops->len;
+    if (n > 0 && g_array_index(summary->stops, PsRunStop, n - 1).lane >= stop.lane) {
+        ps_json_fail(reader, "lane", "%u is not after the one before it (expected lanes in order)",
+                     stop.lane);
+    }
+    if (stop.at_ps > summary->makespan_ps) {
+        ps_json_fail(reader, "at_s", "is after the end of the run (expected at most makespan_s)");
+    }
+    g_array_append_val(summary->stops, stop);
+}
+
+static void get_stops(PsJsonReader *reader, PsRunSummary *summary)
+{
+    if (!ps_json_has(reader, "stopped")) {
+        return;
+    }
+    ps_json_enter(reader, "stopped");
+    ps_json_expect_array(reader);
+    for (guint i = 0; i < ps_json_size(reader); i++) {
+        ps_json_enter_index(reader, i);
+        get_stop(reader, summary);
+        ps_json_leave(reader);
+    }
+    ps_json_leave(reader);
+}
+
 PsRunSummary *ps_run_summary_read(const char *path, GError **error)
 {
     gsize length;
@@ -365,8 +413,8 @@ PsRunSummary *ps_run_summary_read(const char *path, GError **error)
     }
     ps_json_expect_keys(reader,
                         (const char *const[]){"schema", "version", "settings", "inputs", "cluster",
-                                              "estimate_tps_s", "nested", "partial", "results",
-                                              "stages", "trace_sha256", "memory_sha256",
+                                              "estimate_tps_s", "nested", "partial", "stopped",
+                                              "results", "stages", "trace_sha256", "memory_sha256",
                                               "loader_sha256", "links_sha256", NULL});
     const char *schema = ps_json_string(reader, "schema");
     if (!ps_json_failed(reader) && !g_str_equal(schema, PS_RUN_SCHEMA)) {
@@ -377,6 +425,7 @@ PsRunSummary *ps_run_summary_read(const char *path, GError **error)
     g_autoptr(PsRunSummary) summary = ps_run_summary_new(n_stages);
     get_summary(reader, summary);
     get_stages(reader, summary);
+    get_stops(reader, summary);
     if (!ps_json_finish(reader, error)) {
         return NULL;
     }

@@ -314,7 +314,7 @@ START_TEST(any_table_reads_back)
         g_autoptr(PsOutput) output = ps_output_open(path, NULL);
         g_autoptr(PsDigest) digest = ps_digest_new();
         g_autoptr(PsCsvWriter) writer = ps_csv_writer_new(output);
-        ps_csv_writer_digest(writer, digest);
+        ps_output_digest(output, digest);
         for (guint i = 0; i < n_cells; i++) {
             char *cell = random_text(random);
             g_ptr_array_add(cells, cell);

@@ -238,42 +238,6 @@ START_TEST(files_appear_together)
 }
 END_TEST
 
-START_TEST(removes_the_folders_it_made)
-{
-    const char *folder = ps_test_folder();
-    g_autofree char *top = g_build_filename(folder, "a", NULL);
-    g_autofree char *path = g_build_filename(top, "b", "c", NULL);
-    g_autofree char *missing = ps_missing_folder(path);
-    ck_assert_str_eq(missing, top);
-    ck_assert_ptr_null(ps_missing_folder(folder));
-    ck_assert(ps_make_folder(path, NULL));
-    ps_remove_folders(path, missing);
-    ck_assert(!g_file_test(top, G_FILE_TEST_EXISTS));
-    ck_assert(g_file_test(folder, G_FILE_TEST_IS_DIR));
-    /* Not what others have put something into. */
-    ck_assert(ps_make_folder(path, NULL));
-    g_autofree char *file = g_build_filename(top, "file", NULL);
-    ck_assert(g_file_set_contents(file, "x", -1, NULL));
-    ps_remove_folders(path, missing);
-    ck_assert_uint_eq(count_files(top), 1);
-}
-END_TEST
-
-START_TEST(makes_folders)
-{
-    g_autofree char *path = g_build_filename(ps_test_folder(), "a", "b", NULL);
-    GError *error = NULL;
-    ck_assert(ps_make_folder(path, &error));
-    ck_assert(g_file_test(path, G_FILE_TEST_IS_DIR));
-    ck_assert(ps_make_folder(path, &error));
-    const char *file = ps_test_file("out", "");
-    ck_assert(!ps_make_folder(file, &error));
-    g_autofree char *expected =
-        g_strdup_printf("%s: cannot make the folder: Not a directory", file);
-    ps_assert_error(error, PS_ERROR_IO, expected);
-}
-END_TEST
-
 START_TEST(reads_whole_files)
 {
     GError *error = NULL;
@@ -301,5 +265,4 @@ PS_TEST_MAIN("output", appears_at_commit, honours_the_umask, without_commit_noth
              replaces_the_file_behind_a_link, refuses_what_cannot_be_written,
              refuses_write_protected_folders, a_full_device_is_reported, writes_straight_to_devices,
              writes_straight_to_pipes, dash_is_standard_output, full_standard_output_is_reported,
-             a_closed_pipe_is_reported, makes_folders, files_appear_together,
-             removes_the_folders_it_made, reads_whole_files, hashes)
+             a_closed_pipe_is_reported, files_appear_together, reads_whole_files, hashes)

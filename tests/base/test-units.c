@@ -364,7 +364,35 @@ START_TEST(seconds_cross_to_the_nearest_picosecond)
 }
 END_TEST
 
-PS_TEST_MAIN("units", parses_quantities, refuses_other_quantities, parses_counts, parses_numbers,
-             formats_quantities, formats_doubles, any_double_reads_back,
-             picoseconds_have_twelve_decimals, picoseconds_are_read_exactly,
+/* Whatever the largest time, it and smaller ones take at most six characters (ten beyond a million
+ * seconds), and those that do not round to nothing show a digit. */
+START_TEST(columns_of_times_are_narrow)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("columns_of_times_are_narrow"));
+    for (guint round = 0; round < 20000; round++) {
+        double largest_s = pow(10, g_rand_double_range(random, -12, 20));
+        if (round % 2 == 0) { /* just below a power of ten */
+            largest_s = pow(10, (double)g_rand_int_range(random, -9, 10)) *
+                        (1 - pow(10, g_rand_double_range(random, -9, -2)));
+        }
+        PsTimeScale scale = ps_time_scale(largest_s);
+        char text[64];
+        double shares[] = {1, g_rand_double(random)};
+        for (guint i = 0; i < G_N_ELEMENTS(shares); i++) {
+            double shown = largest_s * shares[i] / scale.unit_s;
+            g_ascii_formatd(text, sizeof text, scale.format, shown);
+            ck_assert_uint_le(strlen(text), largest_s < 999999 ? 6 : 10);
+            ck_assert_double_le(fabs(g_ascii_strtod(text, NULL) - shown),
+                                MAX(0.0005, 0.0006 * largest_s / scale.unit_s));
+        }
+    }
+    ck_assert_str_eq(ps_time_scale(0.5).unit, "ms");
+    ck_assert_str_eq(ps_time_scale(1).unit, "s");
+    ck_assert_str_eq(ps_time_scale(0.0005).unit, "us");
+}
+END_TEST
+
+PS_TEST_MAIN("units", columns_of_times_are_narrow, parses_quantities, refuses_other_quantities,
+             parses_counts, parses_numbers, formats_quantities, formats_doubles,
+             any_double_reads_back, picoseconds_have_twelve_decimals, picoseconds_are_read_exactly,
              any_picoseconds_read_back, seconds_cross_to_the_nearest_picosecond)

@@ -26,6 +26,9 @@ commands=( # what comes before -o; a size in KiB that is too small for each
     "1 replay --synthetic LONG"
     "30 replay --synthetic LONG" # of 50 in trace.csv
     "60 replay --synthetic WIDE" # of 140 in summary.json, where trace.csv has 30
+    "0 validate $profile --devices 8"
+    "1 validate $profile --devices 8" # of 2 in plan.json
+    "30 validate $profile --devices 8" # of 320 in trace.csv, and 2 in plan.json
 )
 out=$work/out
 
@@ -55,7 +58,7 @@ for line in "${commands[@]}"; do
     [ "$command" != plot ] || name=result.svg
     attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/$name"
     case $command in
-    replay) attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/deep/er/run" ;;
+    replay | validate) attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/deep/er/run" ;;
     plot) ;;
     *) attempt "$out" - "$command" "${arguments[@]}" -o /dev/full ;;
     esac

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planner/check/check.h"
+#include "planner/check/pace.h"
 #include "planner/rehearse.h"
 #include "sim/base/error.h"
 #include "tests/harness/harness.h"
@@ -583,7 +584,210 @@ START_TEST(refuses_interrupted_runs)
 }
 END_TEST
 
+/* ---- runs that do not settle ---------------------------------------------------------------- */
+
+/* By hand: complete at 1, 4, 2, (with the one before, so at 4), 6 and 5; in order at 1, 4, 4, 4, 6
+ * and 6; batches of two at 4, 4 and 6. */
+START_TEST(paces_by_hand)
+{
+    static const gint64 ends_ps[] = {1, 4, 2, -1, 6, 5};
+    static const struct {
+        gint64 from_ps, to_ps;
+        PsPace pace;
+    } cases[] = {{0, 6, {6, 6, 3, 0, 4}},
+                 {1, 6, {5, 5, 2, 0, 2}},
+                 {1, 5, {4, 3, 1, 0, 0}},
+                 {4, 5, {1, 0, 1, 0, 0}},
+                 {5, 6, {1, 2, 0, 0, 0}}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        PsRunSummary summary = {.window_start_ps = cases[i].from_ps,
+                                .window_end_ps = cases[i].to_ps,
+                                .setting.microbatches = 2};
+        PsPace pace = ps_pace_measure(&summary, ends_ps, G_N_ELEMENTS(ends_ps));
+        ck_assert_int_eq(pace.completed, cases[i].pace.completed);
+        ck_assert_int_eq(pace.completed_in_order, cases[i].pace.completed_in_order);
+        ck_assert_int_eq(pace.n_batches, cases[i].pace.n_batches);
+        ck_assert_int_eq(pace.least_batch_ps, cases[i].pace.least_batch_ps);
+        ck_assert_int_eq(pace.most_batch_ps, cases[i].pace.most_batch_ps);
+    }
+}
+END_TEST
+
+/* The sample profile on two stages of two replicas, with a disturbance. */
+static PsRun *disturbed_run(const char *assume, PsDisturbanceKind kind, const char *text,
+                            const char *seed)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsProfile) profile = ps_profile_load("traces/four-stages.json", NULL, &error);
+    ps_assert_no_error(error);
+    PsSetting setting = {profile->devices, profile->memory_bytes, profile->bandwidth_bytes_per_s,
+                         profile->microbatches};
+    g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
+    ps_assert_no_error(error);
+    ck_assert_uint_eq(plan->n_stages, 2);
+    ck_assert_uint_eq(plan->stages[0].data_parallel, 2);
+    const char *texts[PS_N_DISTURBANCES] = {[PS_DISTURBANCE_SEED] = seed};
+    texts[kind] = text;
+    g_autoptr(PsDisturbance) disturbance = ps_disturbance_new(texts, &error);
+    ps_assert_no_error(error);
+    PsReplaySettings settings = settings_for(assume);
+    settings.disturbance = disturbance;
+    PsPlanInput input = {.profile = profile, .plan = plan};
+    PsRun *run = ps_replay_plan(&input, &settings, NULL, RECORDS, &error);
+    ps_assert_no_error(error);
+    return run;
+}
+
+/* Amortised resync makes no replica wait for another. A microbatch takes stage 0 of either 6 ms of
+ * computing, 0.4 ms of transfers and 1 ms of resync; where it is slower by half, 9 + 0.4 + 1 =
+ * 10.4. All have done every other microbatch then: 5.2 ms each. The other replica does 10.4 / 7.4
+ * as many. What a microbatch takes the stage to compute on average: 9 ms 1 / 10.4 of the time, 6 ms
+ * 1 / 7.4 of it, divided by d = 2. */
+START_TEST(replicas_drift_apart)
+{
+    g_autoptr(PsRun) run = disturbed_run("piper", PS_DISTURBANCE_SLOW, "rank=0 factor=1.5", NULL);
+    ck_assert(!run->summary->steady);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+    ps_assert_no_error(error);
+    const double pace_s[] = {check->simulated_tps_s, check->least_tps_s, check->most_tps_s};
+    for (guint i = 0; i < G_N_ELEMENTS(pace_s); i++) {
+        ck_assert_double_eq_tol(pace_s[i], 5.2e-3, 1e-11);
+    }
+    double rates[] = {1 / 10.4, 1 / 7.4};
+    double compute_s = 1e-3 * (9 * rates[0] + 6 * rates[1]) / (rates[0] + rates[1]) / 2;
+    ck_assert_double_eq_tol(check->stages[0].replay.compute_s, compute_s, 1e-3 * compute_s);
+    ck_assert_double_eq_tol(check->stages[1].replay.compute_s, 3e-3, 1e-3 * 3e-3);
+    gint64 gained = (gint64)((double)run->summary->window_microbatches / 2 * (10.4 / 7.4 - 1));
+    g_autofree char *expected =
+        g_strdup_printf("the fastest gains on the slowest %" G_GINT64_FORMAT, gained / 10);
+    ck_assert_msg(strstr(check->unsettled, expected) != NULL, "%s (expected: %s.)",
+                  check->unsettled, expected);
+    ck_assert(!check->passed);
+}
+END_TEST
+
+/* A replica so slow that no block of the search ever ends: 6 s of computing and 1.4 ms of the rest
+ * for every second microbatch. */
+START_TEST(the_slowest_sets_the_pace)
+{
+    g_autoptr(PsRun) run = disturbed_run("piper", PS_DISTURBANCE_SLOW, "rank=0 factor=1000", NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+    ps_assert_no_error(error);
+    ck_assert_int_gt(check->n_batches, 1);
+    ck_assert_double_eq_tol(check->least_tps_s, 3.0007, 1e-9);
+    ck_assert_double_eq_tol(check->simulated_tps_s, 3.0007, 0.05);
+}
+END_TEST
+
+/* Nobody waits for an amortised resync. At 50 MB/s a share takes the stages of the sample 20 ms, on
+ * a stream of its own; computing takes 6 ms. A microbatch is complete when its gradients are
+ * reduced: two replicas, so 10 ms each. Lanes run ahead, and yet a microbatch takes them 3 ms of
+ * computing per replica. */
+START_TEST(lanes_run_ahead_of_amortised_resync)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsProfile) profile = ps_profile_load("traces/four-stages.json", NULL, &error);
+    ps_assert_no_error(error);
+    PsSetting setting = {profile->devices, profile->memory_bytes, 1e9, profile->microbatches};
+    g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
+    ps_assert_no_error(error);
+    setting.bandwidth_bytes_per_s = 50e6;
+    ps_plan_change_setting(plan, profile, &setting);
+    PsReplaySettings settings = settings_for("real");
+    ck_assert(ps_replay_settings_set(&settings, "flush", "none", &error));
+    ck_assert(ps_replay_settings_set(&settings, "resync", "amortised", &error));
+    PsPlanInput input = {.profile = profile, .plan = plan};
+    g_autoptr(PsRun) run = ps_replay_plan(&input, &settings, NULL, RECORDS, &error);
+    ps_assert_no_error(error);
+    g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+    ps_assert_no_error(error);
+    const double pace_s[] = {check->simulated_tps_s, check->least_tps_s, check->most_tps_s};
+    for (guint i = 0; i < G_N_ELEMENTS(pace_s); i++) {
+        ck_assert_double_eq_tol(pace_s[i], 10e-3, 1e-11);
+    }
+    for (guint i = 0; i < 2; i++) {
+        ck_assert_double_eq_tol(check->stages[i].replay.compute_s, 3e-3, 1e-3 * 3e-3);
+        ck_assert_double_eq_tol(check->stages[i].replay.resync_s, 10e-3, 1e-3 * 10e-3);
+    }
+    ck_assert_ptr_nonnull(strstr(check->unsettled, "The amortised resync sets the pace"));
+}
+END_TEST
+
+/* The batches of a run that flushes, by a road of its own: from the last end in one to the last end
+ * in the next. */
+static void batch_range(const PsRun *run, double *least_s, double *most_s)
+{
+    gint64 batch = run->summary->setting.microbatches;
+    g_autofree gint64 *ends = g_new0(gint64, run->summary->microbatches_simulated / batch);
+    for (guint i = 0; i < run->ops->len; i++) {
+        const PsTraceOp *op = &g_array_index(run->ops, PsTraceOp, i);
+        if (op->kind == PS_OP_FORWARD || op->kind == PS_OP_BACKWARD) {
+            gint64 *end = &ends[op->microbatch / batch];
+            *end = MAX(*end, op->end_ps);
+        }
+    }
+    *least_s = G_MAXDOUBLE;
+    *most_s = 0;
+    for (gint64 i = 1; i < run->summary->microbatches_simulated / batch; i++) {
+        double length_s = (double)(ends[i] - ends[i - 1]) * 1e-12 / (double)batch;
+        if (ends[i - 1] >= run->summary->window_start_ps &&
+            ends[i] <= run->summary->window_end_ps) {
+            *least_s = fmin(*least_s, length_s);
+            *most_s = fmax(*most_s, length_s);
+        }
+    }
+}
+
+/* Most draws of a gamma distribution of such a spread are nothing: such ops leave no row. */
+START_TEST(ops_of_no_length_are_no_fault)
+{
+    for (guint seed = 1; seed <= 10; seed++) {
+        g_autofree char *text = g_strdup_printf("%u", seed);
+        g_autoptr(PsRun) run = disturbed_run("real", PS_DISTURBANCE_JITTER, "gamma 1000%", text);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+        ps_assert_no_error(error);
+        double least_s, most_s;
+        batch_range(run, &least_s, &most_s);
+        ck_assert_double_eq_tol(check->least_tps_s, least_s, 1e-12);
+        ck_assert_double_eq_tol(check->most_tps_s, most_s, 1e-12);
+        ck_assert(least_s <= check->simulated_tps_s && check->simulated_tps_s <= most_s);
+        ck_assert_ptr_nonnull(strstr(check->unsettled, "took no time and left no row"));
+    }
+}
+END_TEST
+
+/* What is not settled is not beyond doubt: lost rows, and figures that do not follow. */
+START_TEST(unsettled_runs_can_be_refused)
+{
+    static const struct {
+        gint64 rows, microbatches;
+        double pace;
+        const char *message;
+    } cases[] = {{0, 0, 1, NULL},
+                 {1, 0, 1, "the number of ops is"},
+                 {0, 9, 1, "the number of microbatches completed in the window is"},
+                 {0, 0, 0.999, "tps_s is"}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(PsRun) run = disturbed_run("real", PS_DISTURBANCE_JITTER, "gamma 300%", NULL);
+        run->folder = g_strdup("run");
+        g_array_set_size(run->ops, run->ops->len - (guint)cases[i].rows);
+        run->summary->window_microbatches += cases[i].microbatches; /* a batch has 8 */
+        run->summary->tps_s *= cases[i].pace;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsCheck) check = ps_check_run(run, 0.05, &error);
+        ck_assert_int_eq(check != NULL, cases[i].message == NULL);
+        ck_assert_msg(check != NULL || strstr(error->message, cases[i].message) != NULL, "%s",
+                      error != NULL ? error->message : "");
+    }
+}
+END_TEST
+
 PS_TEST_MAIN("check", agrees_with_an_independent_replay,
              plans_of_real_profiles_replay_at_their_estimate, traces_are_honest,
              refuses_a_changed_row, refuses_records_that_cannot_be_true, kinds_count_for_their_term,
-             judges_by_tolerance_and_memory, refuses_interrupted_runs)
+             judges_by_tolerance_and_memory, refuses_interrupted_runs, paces_by_hand,
+             replicas_drift_apart, the_slowest_sets_the_pace, lanes_run_ahead_of_amortised_resync,
+             ops_of_no_length_are_no_fault, unsettled_runs_can_be_refused)

@@ -276,6 +276,74 @@ START_TEST(partial_runs_are_drawn)
 }
 END_TEST
 
+/* Lane 3 is replica 1 of stage 1. Its rows have a stop where it lies in or before what is shown. */
+START_TEST(stops_lie_in_the_rows_of_their_lane)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    gint64 end_ps = run->summary->makespan_ps, at_ps = end_ps / 2;
+    g_array_append_vals(run->summary->stops, &(PsRunStop){3, at_ps}, 1);
+    const struct {
+        gint64 from_ps, to_ps;
+        double x; /* -1: none */
+        gboolean overview;
+    } views[] = {{0, end_ps, 300, FALSE},
+                 {at_ps, end_ps, 0, FALSE},
+                 {at_ps + 1, end_ps, 0, FALSE},
+                 {0, at_ps, -1, FALSE},
+                 {0, end_ps, 300, TRUE}};
+    for (guint i = 0; i < G_N_ELEMENTS(views); i++) {
+        PsGanttRequest request = {views[i].from_ps, views[i].to_ps, NULL, 600, 1000,
+                                  views[i].overview};
+        g_autoptr(PsGanttLayout) layout = ps_gantt_layout_new(run, &request);
+        ck_assert_int_eq(layout->stops, views[i].x >= 0);
+        for (guint k = 0; k < layout->n_rows; k++) {
+            const PsGanttRow *row = &layout->rows[k];
+            gboolean of_lane = row->first_lane <= 3 && 3 < row->first_lane + row->n_lanes;
+            ck_assert_uint_eq(row->stops->len, of_lane && views[i].x >= 0);
+            if (row->stops->len > 0) {
+                ck_assert_double_eq_tol(g_array_index(row->stops, double, 0), views[i].x, 1e-6);
+            }
+        }
+    }
+}
+END_TEST
+
+static gboolean same_bytes(const GByteArray *a, const GByteArray *b)
+{
+    return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+/* Nothing else in a picture has such wide strokes. Cairo writes them in one form or the other. */
+static guint count_crosses(const GByteArray *svg)
+{
+    static const char *const forms[] = {"stroke-width:4;", "stroke-width=\"4\""};
+    g_autofree char *text = g_strndup((const char *)svg->data, svg->len);
+    guint n = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(forms); i++) {
+        for (const char *at = text; (at = strstr(at, forms[i])) != NULL; at++) {
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Rows and legend have a mark then, and only then. */
+START_TEST(stops_are_drawn)
+{
+    g_autoptr(PsRun) run = sample_run(&small);
+    gint64 end_ps = run->summary->makespan_ps;
+    const PsGanttView first_half = {0, end_ps / 2, NULL};
+    g_autoptr(GByteArray) whole = draw(run, &everything, PS_CANVAS_SVG);
+    g_autoptr(GByteArray) half = draw(run, &first_half, PS_CANVAS_PNG);
+    g_array_append_vals(run->summary->stops, &(PsRunStop){3, end_ps / 2}, 1);
+    g_autoptr(GByteArray) marked = draw(run, &everything, PS_CANVAS_SVG);
+    g_autoptr(GByteArray) before = draw(run, &first_half, PS_CANVAS_PNG);
+    ck_assert(same_bytes(half, before));
+    ck_assert_uint_eq(count_crosses(whole), 0);
+    ck_assert_uint_eq(count_crosses(marked), 2); /* the other one is the legend's */
+}
+END_TEST
+
 START_TEST(formats_go_by_suffix)
 {
     static const struct {
@@ -314,5 +382,6 @@ END_TEST
 
 PS_TEST_MAIN("gantt", every_stream_has_one_row, boxes_are_the_ops, only_the_stages_asked_for,
              a_loader_has_rows_of_its_own, every_kind_has_its_looks, a_long_run_stays_small,
-             each_format_is_what_it_says, partial_runs_are_drawn, formats_go_by_suffix,
+             each_format_is_what_it_says, partial_runs_are_drawn,
+             stops_lie_in_the_rows_of_their_lane, stops_are_drawn, formats_go_by_suffix,
              what_cannot_be_drawn_is_said)

@@ -615,6 +615,9 @@ START_TEST(a_device_stops)
                                    "lane 0 (stage 0, replica 0) waits in backward of microbatch 0 "
                                    "for lane 1"),
                   "%s", part.result->standstill);
+    ck_assert_uint_eq(part.result->stops->len, 1);
+    ck_assert_uint_eq(g_array_index(part.result->stops, PsRunStop, 0).lane, 1);
+    ck_assert_int_eq(g_array_index(part.result->stops, PsRunStop, 0).at_ps, ps_seconds_to_ps(5.5));
     for (guint i = 0; i < part.ops->len; i++) {
         const PsTraceOp *op = &g_array_index(part.ops, PsTraceOp, i);
         gboolean known = FALSE;

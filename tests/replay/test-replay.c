@@ -497,7 +497,7 @@ static void expect_deadlock(const PsWorkload *workload,
     ps_replay_settings_init(&settings);
     settings.schedule = &schedule;
     ck_assert_ptr_null(ps_replay_run(workload, &settings, NULL, &error));
-    ps_assert_error(error, PS_ERROR_NEGATIVE, message);
+    ps_assert_error(error, PS_ERROR_STUCK, message);
 }
 
 START_TEST(deadlock_names_the_cycle)

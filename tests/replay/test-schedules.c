@@ -502,6 +502,99 @@ START_TEST(pipedream)
 }
 END_TEST
 
+/* Stages of d = 2, N = 8, 3 ms forward, 5 ms backward: a batch of a lane takes 32 ms. Stage 0 has
+ * collectives. With y = 1 it keeps one version of the weights: when the collective begins the lane
+ * does one more forward, then waits; after it the backward, and the rest of the batch: a cycle is C
+ * + 5 + 3 * 8 ms. With y = 2, as the first of two stages, it keeps two: where C is longer than a
+ * batch, the collectives follow each other without a gap, and the lane waits for them; where it is
+ * shorter, nobody waits. */
+START_TEST(pipedream_waits_for_collectives)
+{
+    static const struct {
+        guint n_stages;
+        double resync_s, batch_s;
+    } cases[] = {{1, 0.050, 0.050 + 0.029}, {1, 0.002, 0.032}, {2, 0.050, 0.050},
+                 {2, 0.033, 0.033},         {2, 0.031, 0.032}, {2, 0.010, 0.032}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(PsWorkload) workload = ps_chain_new(cases[i].n_stages, 8, 0.003, 0.005);
+        for (guint stage = 0; stage < cases[i].n_stages; stage++) {
+            workload->stages[stage].data_parallel = 2;
+        }
+        workload->stages[0].resync_s = cases[i].resync_s;
+        ck_assert(ps_workload_finish(workload, NULL));
+        const PsReplayChoices choices = {.schedule = "pipedream"};
+        g_auto(PsRecording) run = ps_record(workload, &choices);
+        ck_assert(run.result->steady);
+        ck_assert_double_eq_tol(run.result->tps_s, cases[i].batch_s / 8, 1e-12);
+        ck_assert_double_eq_tol(run.result->stages[0].compute_s_per_microbatch, 0.032 / 8, 1e-12);
+        ck_assert_double_eq_tol(run.result->stages[0].bubble_share, 1 - 0.032 / cases[i].batch_s,
+                                1e-9);
+    }
+}
+END_TEST
+
+/* Any pipeline, from the rows of its trace: when a backward starts, so many batches before its own
+ * as there are versions are reduced. */
+START_TEST(pipedream_stays_within_its_versions)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("pipedream_stays_within"));
+    guint n_waited = 0;
+    for (guint round = 0; round < 100; round++) {
+        g_autoptr(PsWorkload) workload = ps_random_workload(rand, TRUE);
+        for (guint i = 0; i < workload->n_stages; i++) {
+            workload->stages[i].resync_s = 1e-3 * g_rand_int_range(rand, 0, 400);
+        }
+        ck_assert(ps_workload_finish(workload, NULL));
+        const PsReplayChoices choices = {.schedule = "pipedream"};
+        g_auto(PsRecording) run = ps_record(workload, &choices);
+        ck_assert(run.result->steady);
+        g_autoptr(GPtrArray) ends = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+        for (guint i = 0; i < workload->n_lanes; i++) {
+            g_ptr_array_add(ends, g_array_new(FALSE, FALSE, sizeof(gint64)));
+        }
+        for (guint i = 0; i < run.ops->len; i++) { /* in the order in which they end */
+            const PsTraceOp *op = &g_array_index(run.ops, PsTraceOp, i);
+            const PsWorkStage *work = &workload->stages[op->stage];
+            GArray *reduced = ends->pdata[op->lane];
+            if (op->kind == PS_OP_RESYNC) {
+                g_array_append_val(reduced, op->end_ps);
+            } else if (op->kind == PS_OP_BACKWARD && work->data_parallel > 1 &&
+                       work->resync_s > 0) {
+                gint64 batch = workload->microbatches / work->data_parallel, versions = 1;
+                while ((versions - 1) * batch < work->in_flight - 1) {
+                    versions++;
+                }
+                gint64 needed = op->microbatch / work->data_parallel / batch - versions;
+                if (needed >= 0) {
+                    ck_assert_int_lt(needed, reduced->len);
+                    gint64 end_ps = g_array_index(reduced, gint64, needed);
+                    ck_assert_int_le(end_ps, op->start_ps);
+                    n_waited += op->start_ps == end_ps;
+                }
+            }
+        }
+    }
+    ck_assert_uint_gt(n_waited, 100);
+}
+END_TEST
+
+/* The batches that y microbatches in a row can be of, counted one place after another. */
+START_TEST(versions_are_of_the_batches_in_flight)
+{
+    const PsSchedule *schedule = ps_schedule_find("pipedream", NULL);
+    for (guint batch = 1; batch < 8; batch++) {
+        for (guint in_flight = 1; in_flight < 30; in_flight++) {
+            guint most = 0;
+            for (guint first = 0; first < batch; first++) {
+                most = MAX(most, (first + in_flight - 1) / batch + 1);
+            }
+            ck_assert_uint_eq(ps_schedule_versions(schedule, batch, in_flight), most);
+        }
+    }
+    ck_assert_uint_eq(ps_schedule_versions(ps_schedule_find("1f1b-2bw", NULL), 4, 30), 2);
+}
+END_TEST
+
 /* ---- running out of memory ------------------------------------------------------------------ */
 
 static char *overflow_of(const char *schedule, double memory_bytes)
@@ -711,5 +804,7 @@ START_TEST(chunks_need_a_uniform_chain)
 END_TEST
 
 PS_TEST_MAIN("schedules", every_schedule_conforms, every_mode_conforms, gpipe, interleaved, zb_h1,
-             zb_h2, zb_v, dualpipe_v, pipedream, overflow_says_what_was_alive, zero_bubble_table_5,
-             wrong_lines, chunks_need_a_uniform_chain)
+             zb_h2, zb_v, dualpipe_v, pipedream, pipedream_waits_for_collectives,
+             pipedream_stays_within_its_versions, versions_are_of_the_batches_in_flight,
+             overflow_says_what_was_alive, zero_bubble_table_5, wrong_lines,
+             chunks_need_a_uniform_chain)

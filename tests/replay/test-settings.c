@@ -45,20 +45,20 @@ static const struct {
     PsReplayChoices choices;
     const char *message;
 } bad[] = {
-    {{.assume = "papier"}, "unknown value \"papier\" of assume (did you mean piper?)"},
-    {{.resync = "never"}, "unknown value \"never\" of resync (expected amortised or batch)"},
+    {{.assume = "papier"}, "--assume: unknown value \"papier\" (did you mean piper?)"},
+    {{.resync = "never"}, "--resync: unknown value \"never\" (expected amortised or batch)"},
     {{.communication = "serail"},
-     "unknown value \"serail\" of communication (did you mean serial?)"},
-    {{.flush = "x"}, "unknown value \"x\" of flush (expected none or batch)"},
-    {{.start = "warm-up"}, "unknown value \"warm-up\" of start (expected steady or cold)"},
+     "--communication: unknown value \"serail\" (did you mean serial?)"},
+    {{.flush = "x"}, "--flush: unknown value \"x\" (expected none or batch)"},
+    {{.start = "warm-up"}, "--start: unknown value \"warm-up\" (expected steady or cold)"},
     {{.schedule = "gpiep"}, "unknown schedule \"gpiep\" (did you mean gpipe?)"},
     {{.schedule = "zb-v", .chunks = "3"},
      "schedule zb-v cannot have 3 chunks per stage (expected 2)"},
     {{.chunks = "2"}, "schedule 1f1b cannot have 2 chunks per stage (expected 1)"},
     {{.schedule = "interleaved", .chunks = "two"},
-     "chunks: \"two\": not a whole number (expected a whole number from 1 to 1000000)"},
-    {{.schedule = "1f1b", .flush = "none"}, "schedule 1f1b contradicts flush none"},
-    {{.schedule = "1f1b-2bw", .flush = "batch"}, "schedule 1f1b-2bw contradicts flush batch"},
+     "--chunks: \"two\": not a whole number (expected a whole number from 1 to 1000000)"},
+    {{.schedule = "1f1b", .flush = "none"}, "--schedule 1f1b contradicts --flush none"},
+    {{.schedule = "1f1b-2bw", .flush = "batch"}, "--schedule 1f1b-2bw contradicts --flush batch"},
 };
 
 START_TEST(wrong_choices)
@@ -94,4 +94,30 @@ START_TEST(every_switch_turns)
 }
 END_TEST
 
-PS_TEST_MAIN("settings", choices_become_settings, wrong_choices, every_switch_turns)
+static void refuse(const char *name)
+{
+    PsReplaySettings settings;
+    g_autoptr(GError) error = NULL;
+    ps_replay_settings_init(&settings);
+    ck_assert(!ps_replay_settings_set(&settings, name, "?", &error));
+    g_autofree char *prefix = g_strdup_printf("--%s: ", name);
+    ck_assert_msg(g_str_has_prefix(error->message, prefix), "%s", error->message);
+}
+
+/* Whatever the table, a wrong value is blamed on the option as people write it. */
+START_TEST(wrong_values_name_their_option)
+{
+    for (guint i = 0; ps_switches[i].name != NULL; i++) {
+        refuse(ps_switches[i].name);
+    }
+    for (guint i = 0; ps_replay_quantities[i].name != NULL; i++) {
+        refuse(ps_replay_quantities[i].name);
+    }
+    refuse("assume");
+    refuse("chunks");
+    refuse("fold");
+}
+END_TEST
+
+PS_TEST_MAIN("settings", choices_become_settings, wrong_choices, every_switch_turns,
+             wrong_values_name_their_option)

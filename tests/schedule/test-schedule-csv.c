@@ -152,12 +152,12 @@ START_TEST(broken_files)
         {"0F0,0B0,0REDUCE_GRAD,0REDUCE_GRAD\n",
          ":1: 0REDUCE_GRAD comes a second time (expected once)"},
         {"0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n",
-         ": deadlock: rank 0 waits in 0B0 -> rank 1 waits in 1F1 -> rank 0", PS_ERROR_NEGATIVE},
+         ": deadlock: rank 0 waits in 0B0 -> rank 1 waits in 1F1 -> rank 0", PS_ERROR_STUCK},
         /* Computations alone would do, but each rank sends first. */
         {"0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
          "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
          ": deadlock: rank 0 waits in 0SEND_F1 -> rank 1 waits in 1SEND_B0 -> rank 0",
-         PS_ERROR_NEGATIVE},
+         PS_ERROR_STUCK},
     };
     for (guint i = 0; i < G_N_ELEMENTS(broken); i++) {
         GError *error = NULL;

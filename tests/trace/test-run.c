@@ -127,6 +127,13 @@ static void compare_summaries(const PsRunSummary *a, const PsRunSummary *b)
     ck_assert_double_eq(a->estimate_tps_s, b->estimate_tps_s);
     ck_assert_int_eq(a->nested, b->nested);
     ck_assert_int_eq(a->partial, b->partial);
+    ck_assert_uint_eq(a->stops->len, b->stops->len);
+    for (guint i = 0; i < a->stops->len; i++) {
+        ck_assert_uint_eq(g_array_index(a->stops, PsRunStop, i).lane,
+                          g_array_index(b->stops, PsRunStop, i).lane);
+        ck_assert_int_eq(g_array_index(a->stops, PsRunStop, i).at_ps,
+                         g_array_index(b->stops, PsRunStop, i).at_ps);
+    }
     ck_assert_double_eq(a->tps_s, b->tps_s);
     ck_assert_int_eq(a->makespan_ps, b->makespan_ps);
     ck_assert_int_eq(a->window_start_ps, b->window_start_ps);
@@ -380,6 +387,26 @@ START_TEST(partial_runs_say_so)
 }
 END_TEST
 
+/* So does one in which devices stopped. */
+START_TEST(stops_are_written_and_read)
+{
+    const PsRunStop stops[] = {{0, 0}, {2, 123456789012345}};
+    for (guint n = 0; n <= G_N_ELEMENTS(stops); n++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRunSummary) summary = make_summary();
+        const char *folder = ps_test_folder();
+        g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+        g_array_append_vals(summary->stops, stops, n);
+        write_summary(summary, path);
+        g_autofree char *text = text_of_file(folder, "summary.json");
+        ck_assert_int_eq(strstr(text, "stopped") != NULL, n > 0);
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        compare_summaries(read, summary);
+    }
+}
+END_TEST
+
 /* A summary that knows nothing of a category has none of it. */
 START_TEST(categories_may_be_missing)
 {
@@ -514,6 +541,13 @@ static const struct {
      ": $.stages[0].data_parallel: is 0 (expected a whole number from 1 to 16777216)"},
     {SUMMARY, "\"trace_sha256\": \"", "\"trace_sha256\": \"x",
      ": $.trace_sha256: not a SHA-256 (expected 64 hexadecimal digits)"},
+    {SUMMARY, "\"results\": {", "\"stopped\": [{\"lane\": 4, \"at_s\": 0}], \"results\": {",
+     ": $.stopped[0].lane: is 4 (expected a whole number from 0 to 3)"},
+    {SUMMARY, "\"results\": {", "\"stopped\": [{\"lane\": 1, \"at_s\": 9}], \"results\": {",
+     ": $.stopped[0].at_s: is after the end of the run (expected at most makespan_s)"},
+    {SUMMARY, "\"results\": {",
+     "\"stopped\": [{\"lane\": 1, \"at_s\": 0}, {\"lane\": 1, \"at_s\": 0}], \"results\": {",
+     ": $.stopped[1].lane: 1 is not after the one before it (expected lanes in order)"},
     {SUMMARY, "\"bubble_share\": ", "\"bubble_share\": 1e999, \"b\": ",
      ":65: the number is too large (expected a finite number)"},
     {SUMMARY, "", NULL, ": cannot read: No such file or directory"},
@@ -602,7 +636,7 @@ START_TEST(sample_is_up_to_date)
 }
 END_TEST
 
-PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, unfinished_runs_leave_nothing,
-             some_files_are_for_some_runs, wrong_loads_and_links, lost_and_changed_files,
-             categories_may_be_missing, names_are_complete, unfinished_runs_leave_nothing,
-             broken_folders_are_refused, sample_is_up_to_date)
+PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, stops_are_written_and_read,
+             unfinished_runs_leave_nothing, some_files_are_for_some_runs, wrong_loads_and_links,
+             lost_and_changed_files, categories_may_be_missing, names_are_complete,
+             unfinished_runs_leave_nothing, broken_folders_are_refused, sample_is_up_to_date)
