@@ -145,7 +145,7 @@ PsCertificate *ps_certify(const PsProfile *profile, const PsSetting *setting,
     }
     const PsCertified *first = certificate->candidates->pdata[0];
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(first->plan, profile);
-    certificate->bound_s = estimate->tps_s;
+    certificate->bound_s = estimate->tps_s / (1 + first->plan->gap);
     choose_best(certificate);
     return g_steal_pointer(&certificate);
 }

@@ -12,7 +12,8 @@ typedef struct {
     GPtrArray *candidates; /* PsCertified, owned: the n best estimates, then the nested optimum,
                               then the optimum with sufficient in-flight bounds */
     guint best;            /* the one that replays fastest; of equals, the first */
-    double bound_s;        /* the best estimate: no plan replays faster (design section 4) */
+    double bound_s;        /* no plan replays faster (design section 4): the best estimate, or where
+                              that is not proven the best, what is proven */
 } PsCertificate;
 
 /* Plans the n best candidates, the best nested plan and the best one with sufficient in-flight

@@ -58,9 +58,6 @@ gboolean ps_plan_deliver(const PsPlanRequest *request, const PsPlan *plan, const
     if ((output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
-    if (claim == NULL && plan->optimal) {
-        claim = ps_planner_claim(&request->options);
-    }
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);
     ps_plan_report(plan, request->profile, estimate, claim, request->format, output);
     return ps_output_commit(output, error);
@@ -156,7 +153,8 @@ static gboolean run_mode(const Options *options, const char *profile_path, GErro
         !check_placement(options->placement, error)) {
         return FALSE;
     }
-    if (options->tps != NULL && g_strcmp0(request.argument, "devices") != 0) {
+    if (options->tps != NULL && (g_strcmp0(mode->option, "objective") != 0 ||
+                                 g_strcmp0(request.argument, "devices") != 0)) {
         ps_error(error, PS_ERROR_USAGE, "--tps is a target (expected --objective devices with it)");
         return FALSE;
     }

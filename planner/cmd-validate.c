@@ -70,17 +70,16 @@ static void print_json(const PsRehearsal *rehearsal, const PsProfile *profile, P
     ps_json_end_object(writer);
 }
 
-static void print_table(const PsRehearsal *rehearsal, const PsProfile *profile, const char *claim,
-                        PsOutput *output)
+static void print_table(const PsRehearsal *rehearsal, const PsProfile *profile, PsOutput *output)
 {
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(rehearsal->plan, profile);
-    ps_plan_report(rehearsal->plan, profile, estimate, claim, PS_FORMAT_TABLE, output);
+    ps_plan_report(rehearsal->plan, profile, estimate, NULL, PS_FORMAT_TABLE, output);
     ps_output_puts(output, "\n");
     print_outcome(rehearsal, PS_FORMAT_TABLE, output);
 }
 
-static gboolean print(const PsRehearsal *rehearsal, const PsProfile *profile, const char *claim,
-                      PsFormat format, GError **error)
+static gboolean print(const PsRehearsal *rehearsal, const PsProfile *profile, PsFormat format,
+                      GError **error)
 {
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {
@@ -91,7 +90,7 @@ static gboolean print(const PsRehearsal *rehearsal, const PsProfile *profile, co
         print_json(rehearsal, profile, output);
         break;
     case PS_FORMAT_TABLE:
-        print_table(rehearsal, profile, claim, output);
+        print_table(rehearsal, profile, output);
         break;
     case PS_FORMAT_CSV:
         print_outcome(rehearsal, format, output);
@@ -123,9 +122,7 @@ static gboolean validate(const Options *options, const char *profile_path, GErro
     }
     g_autoptr(PsRehearsal) rehearsal =
         ps_rehearse(profile, &setting, &planner, &replay, options->folder, tolerance, error);
-    const char *claim =
-        rehearsal != NULL && rehearsal->plan->optimal ? ps_planner_claim(&planner) : NULL;
-    return rehearsal != NULL && print(rehearsal, profile, claim, format, error) &&
+    return rehearsal != NULL && print(rehearsal, profile, format, error) &&
            ps_run_result(rehearsal->run, error) && ps_check_result(rehearsal->check, error);
 }
 

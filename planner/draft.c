@@ -194,7 +194,7 @@ static PsPlanFile *new_file(const char *path, const char *text, gsize length)
     file->sha256 = ps_sha256(text, length);
     file->choices_key = "stages";
     file->origin.time_unit_s = NAN;
-    file->tps_s = NAN;
+    file->tps_s = file->batch_s = file->batch_gap = NAN;
     file->devices_used = file->sum_data_parallel = PS_NOT_RECORDED;
     file->bottleneck = file->nested = PS_NOT_RECORDED;
     return file;

@@ -185,6 +185,15 @@ static void judge_degrees(const Judge *judge, const PsPlan *plan)
             "the data-parallel degrees sum to %" G_GUINT64_FORMAT " (expected at most %u, the %s)",
             sums.data_parallel, most, most == setting->microbatches ? "microbatches" : "devices");
     }
+    guint64 wanted;
+    guint too_many = ps_plan_wants_too_many(plan, &wanted);
+    if (too_many < plan->n_stages) {
+        violated(judge,
+                 "stage %u wants %" G_GUINT64_FORMAT
+                 " microbatches in flight (expected at most the %u of a batch, for a run to keep "
+                 "up)",
+                 too_many, wanted, setting->microbatches);
+    }
     if (sums.devices > setting->devices) {
         violated(judge,
                  "the stages take %" G_GUINT64_FORMAT

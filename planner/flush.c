@@ -7,18 +7,6 @@
 #include "planner/search/planning.h"
 #include "sim/base/progress.h"
 
-double ps_flush_batch_s(const PsPlan *plan, const PsProfile *profile)
-{
-    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
-    double passage_s = 0, resync_s = 0;
-    for (guint i = 0; i < plan->n_stages; i++) {
-        const PsStageEstimate *stage = &estimate->stages[i];
-        passage_s += (stage->compute_s + stage->edge_s) * plan->stages[i].data_parallel;
-        resync_s = MAX(resync_s, stage->resync_s * plan->setting.microbatches);
-    }
-    return (plan->setting.microbatches - 1) * estimate->tps_s + passage_s + resync_s;
-}
-
 /* Each layer at its fastest, whatever the degree: no plan's passage is shorter. */
 static double least_passage_s(const PsCosts *costs)
 {
@@ -67,7 +55,8 @@ typedef struct {
 /* Keeps a plan that is better than the best one so far. */
 static void offer(Search *search, PsPlan *plan)
 {
-    double batch_s = ps_flush_batch_s(plan, search->profile);
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, search->profile);
+    double batch_s = estimate->batch_s;
     if (search->best == NULL || batch_s < search->best_s) {
         ps_plan_free(search->best);
         search->best = plan;
@@ -233,7 +222,7 @@ static double begin(Search *search, const GPtrArray *top)
 }
 
 PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
-                      const PsPlannerOptions *options, guint n, double *gap, GError **error)
+                      const PsPlannerOptions *options, guint n, GError **error)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     g_autoptr(GPtrArray) top = ps_planning_top(planning, n, error);
@@ -258,6 +247,6 @@ PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
         bound_s = planning->exact ? refined_s : bound_s;
     }
     search.best->optimal = FALSE; /* in steady state perhaps, but that was not the question */
-    *gap = fmax(search.best_s / bound_s - 1, 0);
+    search.best->batch_gap = fmax(search.best_s / bound_s - 1, 0);
     return search.best;
 }

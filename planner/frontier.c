@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/search/explain.h"
+#include "planner/search/scope.h"
 #include "sim/base/error.h"
 #include "sim/base/progress.h"
 #include "sim/base/text.h"
@@ -30,11 +31,12 @@ static GPtrArray *empty_points(guint n)
 /* Down from all devices: the best layout on k of them may use fewer; it then is the best on every
  * number in between, and its load a floor for all smaller ones. */
 GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *setting,
-                               const PsPlannerOptions *options)
+                               const PsPlannerOptions *options, gboolean *exact)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
+    *exact = planning->exact;
     PsThreshold floor = {0, 1, FALSE};
     for (guint devices = setting->devices; devices > 0;) {
         g_autoptr(PsLayout) layout = ps_planning_best_on(planning, devices, &floor);
@@ -54,10 +56,9 @@ GPtrArray *ps_frontier_devices(const PsProfile *profile, const PsSetting *settin
 }
 
 GPtrArray *ps_frontier_memory(const PsProfile *profile, const PsSetting *setting,
-                              const PsPlannerOptions *options)
+                              const PsPlannerOptions *options, gboolean *exact)
 {
-    gboolean exact;
-    g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, &exact);
+    g_autoptr(PsDownsets) downsets = ps_planning_downsets(profile, exact);
     g_autoptr(PsCosts) all = ps_costs_new(profile, setting, &options->restrictions);
     g_autoptr(PsProgress) progress = ps_progress_new("frontier", setting->devices);
     GPtrArray *points = empty_points(setting->devices);
@@ -96,8 +97,9 @@ static void refuse_target(PsPlanning *planning, double tps_s, GError **error)
     g_autofree char *devices = ps_counted(costs->setting.devices, "device");
     /* Digits enough to tell apart what threshold_of does. */
     ps_error(error, PS_ERROR_NEGATIVE,
-             "%s: no plan on %s reaches a TPS of %.13g s: the best is %.13g s",
-             costs->profile->path, devices, tps_s, layout_tps_s(planning, best));
+             "%s: no plan on %s reaches a TPS of %.13g s: the best is %.13g s%s",
+             costs->profile->path, devices, tps_s, layout_tps_s(planning, best),
+             planning->exact ? "" : PS_ALONG_ONE_ORDER);
 }
 
 /* The threshold of a target; one that a plan meets exactly is not lost to rounding. */
@@ -108,10 +110,24 @@ static PsThreshold threshold_of(const PsPlanning *planning, double tps_s)
                                                     : PS_NO_THRESHOLD;
 }
 
+static gboolean meets(const PsPlanning *planning, const PsLayout *layout, double tps_s)
+{
+    PsThreshold load = ps_layout_load(layout), target = threshold_of(planning, tps_s);
+    return (double)load.numerator / (double)load.denominator <= (double)target.numerator;
+}
+
+/* Whether on fewer devices there is too much work for each. */
+static gboolean work_asks_for(const PsPlanning *planning, guint devices, double tps_s)
+{
+    return devices == 1 || ps_rest_least_load(planning->rest, devices - 1) >
+                               threshold_of(planning, tps_s).numerator;
+}
+
 /* A layout tells how many devices there must be at the least. With levels that many may not do:
  * with fewer of them, other groups are cut. */
 PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *setting,
-                               const PsPlannerOptions *options, double tps_s, GError **error)
+                               const PsPlannerOptions *options, double tps_s, gboolean *proven,
+                               GError **error)
 {
     g_autoptr(PsPlanning) planning = ps_planning_new(profile, setting, options);
     PsSearch *search = ps_planning_search(planning, options->degrees);
@@ -121,20 +137,14 @@ PsPlan *ps_fewest_devices_plan(const PsProfile *profile, const PsSetting *settin
         refuse_target(planning, tps_s, error);
         return NULL;
     }
-    for (guint devices = layout->devices; devices < setting->devices; devices++) {
+    for (guint devices = layout->devices;; devices++) {
         PsSetting some = *setting;
         ps_setting_use_devices(&some, devices);
         g_autoptr(PsPlanning) fewer = ps_planning_new(profile, &some, options);
         g_autoptr(PsLayout) best = ps_planning_best_on(fewer, devices, NULL);
-        PsThreshold target = threshold_of(fewer, tps_s), load;
-        if (best == NULL) {
-            continue;
-        }
-        load = ps_layout_load(best);
-        if ((double)load.numerator / (double)load.denominator <= (double)target.numerator) {
+        if (devices == setting->devices || (best != NULL && meets(fewer, best, tps_s))) {
+            *proven = planning->exact || work_asks_for(planning, devices, tps_s);
             return ps_planning_plan(fewer, best);
         }
     }
-    g_autoptr(PsLayout) best = ps_planning_best_on(planning, setting->devices, NULL);
-    return ps_planning_plan(planning, best);
 }

@@ -24,18 +24,16 @@ static void print_summary(const PsCertificate *certificate, PsOutput *output)
                                "replays in %s",
                                100 * gain, other);
     }
-    g_string_append(text, ". ");
+    const char *among = first->plan->among != NULL ? first->plan->among : "";
+    g_string_append_printf(text,
+                           ". Under the planner's assumptions (--assume piper) no plan%s%s is ",
+                           *among != '\0' ? " " : "", among);
     if (distance < 1e-9) {
-        g_string_append_printf(text,
-                               "That is the best estimate, %s: under the planner's "
-                               "assumptions (--assume piper) no plan is faster.",
-                               bound);
+        g_string_append(text, "faster.");
     } else {
-        g_string_append_printf(text,
-                               "Under the planner's assumptions (--assume piper) no plan is "
-                               "faster than the best estimate, %s: this one is at most "
-                               "%.1f %% from the best possible.",
-                               bound, 100 * distance);
+        g_autofree char *most = ps_percent_up(distance);
+        g_string_append_printf(
+            text, "faster than %s: this one is at most %s above the best possible.", bound, most);
     }
     ps_output_puts(output, "\n");
     ps_print_paragraph(output, "%s", text->str);
@@ -48,7 +46,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     if (certificate == NULL) {
         return FALSE;
     }
-    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, request->format, TRUE);
+    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, TRUE);
     for (guint i = 0; i < certificate->candidates->len; i++) {
         const PsCertified *one = certificate->candidates->pdata[i];
         const char *remark = i == certificate->best ? "replays fastest" : "";
@@ -60,7 +58,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         (output = ps_output_open("-", error)) == NULL) {
         return FALSE;
     }
-    ps_plan_list_print(list, output);
+    ps_plan_list_print(list, request->format, output);
     if (request->format == PS_FORMAT_TABLE) {
         print_summary(certificate, output);
     }

@@ -4,6 +4,7 @@
 #include "planner/baselines/baselines.h"
 #include "planner/plan-mode.h"
 #include "planner/plan-report.h"
+#include "planner/search/scope.h"
 #include "sim/base/units.h"
 
 #define COMMON_COLUMNS                                                                             \
@@ -36,8 +37,8 @@ typedef struct {
 static void add_plan_cells(const Report *report, const PsPlan *plan)
 {
     PsTable *table = report->table;
-    g_autofree char *d = ps_plan_degrees_text(plan, FALSE, report->people);
-    g_autofree char *t = ps_plan_degrees_text(plan, TRUE, report->people);
+    g_autofree char *d = ps_plan_figures_text(plan, PS_STAGE_DATA_PARALLEL, report->people);
+    g_autofree char *t = ps_plan_figures_text(plan, PS_STAGE_TENSOR_PARALLEL, report->people);
     if (report->people) {
         g_autofree char *both = g_strdup_printf("d %s, t %s", d, t);
         ps_table_cell(table, both, NULL);
@@ -54,7 +55,7 @@ static void add_failure_cells(const Report *report, const PsBaselineResult *resu
     PsTable *table = report->table;
     gboolean applies = result->reason == NULL;
     if (report->people) {
-        g_autofree char *needs = ps_quantity_format(PS_BYTES, result->least_memory_bytes);
+        g_autofree char *needs = ps_quantity_format_up(PS_BYTES, result->least_memory_bytes);
         g_autofree char *text = applies ? g_strdup_printf("OOM: needs %s", needs)
                                         : g_strdup_printf("does not apply: %s", result->reason);
         ps_table_cell(table, text, NULL);
@@ -127,6 +128,9 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     gboolean people = request->format == PS_FORMAT_TABLE;
     g_autoptr(PsTable) table = people ? ps_table_new(people_columns, G_N_ELEMENTS(people_columns))
                                       : ps_table_new(script_columns, G_N_ELEMENTS(script_columns));
+    if (!plan->optimal) {
+        ps_scope_note_order();
+    }
     Report report = {request->profile, estimate->tps_s, people, table};
     const PsBaselineResult best = {plan, NAN, NULL};
     add_row(&report, "best", &best);

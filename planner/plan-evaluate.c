@@ -4,6 +4,7 @@
 #include "planner/evaluate.h"
 #include "planner/plan-mode.h"
 #include "planner/plan-report.h"
+#include "planner/search/scope.h"
 #include "sim/base/error.h"
 #include "sim/base/units.h"
 
@@ -12,6 +13,9 @@ typedef struct {
     const PsEvaluation *evaluation;
     PsEstimate *estimate;                 /* NULL where there is no plan to estimate */
     double best_tps_s, best_nested_tps_s; /* NAN where there is no plan to compare with ... */
+    double bound_s;                       /* no plan of the best one's class is below */
+    gboolean proven, is_one;              /* the best one meets it; ours is of its class */
+    char *among;                          /* what class that is; NULL: all plans */
     GError *why_none;                     /* ... and why */
 } Verdict;
 
@@ -48,6 +52,9 @@ static void find_best(Verdict *verdict)
     const PsPlanRequest *request = verdict->request;
     g_autoptr(PsPlan) best = best_plan(request, request->options.degrees, &verdict->why_none);
     verdict->best_tps_s = verdict->best_nested_tps_s = plan_tps_s(best, request->profile);
+    verdict->among = ps_scope_text(&request->options);
+    verdict->proven = best != NULL && best->optimal;
+    verdict->bound_s = best != NULL ? verdict->best_tps_s / (1 + best->gap) : NAN;
     if (best != NULL && !ps_plan_is_nested(best)) {
         g_autoptr(PsPlan) nested = best_plan(request, PS_DEGREES_NESTED, NULL);
         verdict->best_nested_tps_s = plan_tps_s(nested, request->profile);
@@ -78,12 +85,16 @@ static void print_distance(const Verdict *verdict, PsOutput *output)
     g_autofree char *best = ps_quantity_format(PS_SECONDS, verdict->best_tps_s);
     g_autofree char *own = ps_quantity_format(PS_SECONDS, tps_s(verdict));
     g_autofree char *nested = ps_quantity_format(PS_SECONDS, verdict->best_nested_tps_s);
-    g_string_append_printf(text, "The best plan has TPS %s", best);
+    g_string_append_printf(text, "The best plan%s%s has TPS %s%s",
+                           verdict->among != NULL ? " " : "",
+                           verdict->among != NULL ? verdict->among : "", best,
+                           verdict->proven ? "" : " (along one order of the layers)");
     if (verdict->best_nested_tps_s != verdict->best_tps_s) {
         g_string_append_printf(text, ", the best with nested degrees %s", nested);
     }
     if (verdict->estimate != NULL && is_legal(verdict)) {
-        g_string_append_printf(text, ", this one %s: %.3f times the best", own,
+        g_string_append_printf(text, ", this one%s %s: %.3f times the best",
+                               verdict->is_one ? "" : ", which is none of those,", own,
                                tps_s(verdict) / verdict->best_tps_s);
     }
     g_string_append(text, ".");
@@ -173,6 +184,8 @@ static void print_json(const Verdict *verdict, PsOutput *output)
     ps_json_end_array(writer);
     ps_json_put_double(writer, "tps_s", tps_s(verdict));
     ps_json_put_double(writer, "best_tps_s", verdict->best_tps_s);
+    ps_json_put_string(writer, "best_among", verdict->among);
+    ps_json_put_boolean(writer, "best_proven", verdict->proven);
     ps_json_put_double(writer, "ratio", tps_s(verdict) / verdict->best_tps_s);
     ps_json_put_double(writer, "best_nested_tps_s", verdict->best_nested_tps_s);
     write_plan(verdict, writer);
@@ -212,14 +225,27 @@ static gboolean prepare(PsPlanRequest *request, GError **error)
     return draft != NULL;
 }
 
-/* A legal plan that is as fast as the best of its class is itself proven best. */
+static gboolean best_is_open(const Verdict *verdict)
+{
+    return verdict->why_none == NULL && !verdict->proven;
+}
+
+/* A legal plan that is as fast as the best of its class, and of that class, is itself proven best.
+ */
 static void judge_distance(Verdict *verdict)
 {
     find_best(verdict);
     PsPlan *plan = verdict->evaluation->plan;
     if (plan != NULL) {
         verdict->estimate = ps_plan_estimate(plan, verdict->request->profile);
-        plan->optimal = is_legal(verdict) && tps_s(verdict) <= verdict->best_tps_s * (1 + 1e-12);
+        verdict->is_one = ps_scope_has(&verdict->request->options, plan, verdict->request->profile);
+        plan->optimal = is_legal(verdict) && verdict->is_one && verdict->proven &&
+                        tps_s(verdict) <= verdict->best_tps_s * (1 + 1e-12);
+        plan->gap =
+            verdict->is_one && best_is_open(verdict) ? tps_s(verdict) / verdict->bound_s - 1 : 0;
+        plan->batch_gap = NAN;
+        g_free(plan->among);
+        plan->among = plan->optimal ? g_strdup(verdict->among) : NULL;
     }
 }
 
@@ -254,6 +280,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     judge_distance(&verdict);
     gboolean done = deliver(&verdict, error);
     ps_estimate_free(verdict.estimate);
+    g_free(verdict.among);
     g_clear_error(&verdict.why_none);
     return done;
 }

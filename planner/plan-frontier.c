@@ -4,6 +4,7 @@
 #include "planner/frontier.h"
 #include "planner/plan-mode.h"
 #include "planner/plan-report.h"
+#include "planner/search/scope.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
 #include "sim/base/text.h"
@@ -18,13 +19,6 @@ static const PsColumn memory_columns[] = {
     {"least_memory_bytes", "least memory per device", TRUE},
 };
 
-static void add_quantity(PsTable *table, PsDimension dimension, double value)
-{
-    g_autofree char *shown = ps_quantity_format(dimension, value);
-    g_autofree char *exact = ps_double_format(value);
-    ps_table_cell(table, shown, exact);
-}
-
 static void add_devices_row(PsTable *table, const PsPlanRequest *request,
                             const PsFrontierPoint *point)
 {
@@ -37,9 +31,11 @@ static void add_devices_row(PsTable *table, const PsPlanRequest *request,
     }
     gboolean people = request->format == PS_FORMAT_TABLE;
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(point->plan, request->profile);
-    g_autofree char *d = ps_plan_degrees_text(point->plan, FALSE, people);
-    g_autofree char *t = ps_plan_degrees_text(point->plan, TRUE, people);
-    add_quantity(table, PS_SECONDS, estimate->tps_s);
+    g_autofree char *d = ps_plan_figures_text(point->plan, PS_STAGE_DATA_PARALLEL, people);
+    g_autofree char *t = ps_plan_figures_text(point->plan, PS_STAGE_TENSOR_PARALLEL, people);
+    g_autofree char *tps = ps_quantity_format(PS_SECONDS, estimate->tps_s);
+    g_autofree char *tps_exact = ps_double_format(estimate->tps_s);
+    ps_table_cell(table, tps, tps_exact);
     ps_table_int(table, point->plan->n_stages);
     ps_table_int(table, estimate->devices_used);
     ps_table_cell(table, d, NULL);
@@ -51,7 +47,9 @@ static void add_memory_row(PsTable *table, const PsPlanRequest *request,
 {
     (void)request;
     ps_table_int(table, point->devices);
-    add_quantity(table, PS_BYTES, point->least_memory_bytes);
+    g_autofree char *shown = ps_quantity_format_up(PS_BYTES, point->least_memory_bytes);
+    g_autofree char *exact = ps_double_format(point->least_memory_bytes);
+    ps_table_cell(table, shown, exact);
 }
 
 static const struct {
@@ -59,7 +57,7 @@ static const struct {
     const PsColumn *columns;
     guint n_columns;
     GPtrArray *(*points)(const PsProfile *profile, const PsSetting *setting,
-                         const PsPlannerOptions *options);
+                         const PsPlannerOptions *options, gboolean *exact);
     void (*add_row)(PsTable *table, const PsPlanRequest *request, const PsFrontierPoint *point);
 } frontiers[] = {
     {"devices", devices_columns, G_N_ELEMENTS(devices_columns), ps_frontier_devices,
@@ -107,8 +105,12 @@ static gboolean run(const PsPlanRequest *request, GError **error)
                  "--frontier gives rows and no plan for -o (expected --format csv > FILE)");
         return FALSE;
     }
+    gboolean exact;
     g_autoptr(GPtrArray) points =
-        frontiers[i].points(request->profile, &request->setting, &request->options);
+        frontiers[i].points(request->profile, &request->setting, &request->options, &exact);
+    if (!exact) {
+        ps_scope_note_order();
+    }
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {
         return FALSE;

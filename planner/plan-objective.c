@@ -2,6 +2,7 @@
 #include "planner/flush.h"
 #include "planner/frontier.h"
 #include "planner/plan-mode.h"
+#include "planner/search/scope.h"
 #include "sim/base/error.h"
 #include "sim/base/suggest.h"
 #include "sim/base/units.h"
@@ -15,19 +16,28 @@ static gboolean steady(const PsPlanRequest *request, GError **error)
     return plan != NULL && ps_plan_deliver(request, plan, NULL, error);
 }
 
+/* " with nested degrees", "" where all plans are meant. */
+static char *among(const PsPlan *plan)
+{
+    return plan->among != NULL ? g_strconcat(" ", plan->among, NULL) : g_strdup("");
+}
+
 static gboolean flush(const PsPlanRequest *request, GError **error)
 {
-    double gap;
-    g_autoptr(PsPlan) plan = ps_flush_plan(request->profile, &request->setting, &request->options,
-                                           N_CANDIDATES, &gap, error);
+    g_autoptr(PsPlan) plan =
+        ps_flush_plan(request->profile, &request->setting, &request->options, N_CANDIDATES, error);
     if (plan == NULL) {
         return FALSE;
     }
-    g_autofree char *batch =
-        ps_quantity_format(PS_SECONDS, ps_flush_batch_s(plan, request->profile));
-    g_autofree char *claim = g_strdup_printf(
-        "a synchronous batch takes %s; proven: no plan's is more than %.2g %% shorter", batch,
-        100 * gap / (1 + gap));
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, request->profile);
+    g_autofree char *batch = ps_quantity_format(PS_SECONDS, estimate->batch_s);
+    g_autofree char *class = among(plan);
+    g_autofree char *most = ps_percent_up(plan->batch_gap / (1 + plan->batch_gap));
+    g_autofree char *distance =
+        plan->batch_gap > 0 ? g_strdup_printf("more than %s ", most) : g_strdup("");
+    g_autofree char *claim =
+        g_strdup_printf("a synchronous batch takes %s; proven: that of no plan%s is %sshorter",
+                        batch, class, distance);
     return ps_plan_deliver(request, plan, claim, error);
 }
 
@@ -47,11 +57,20 @@ static gboolean devices(const PsPlanRequest *request, GError **error)
                  request->tps);
         return FALSE;
     }
+    gboolean proven;
     g_autoptr(PsPlan) plan = ps_fewest_devices_plan(request->profile, &request->setting,
-                                                    &request->options, tps_s, error);
-    return plan != NULL &&
-           ps_plan_deliver(request, plan, "proven: no plan on fewer devices reaches the target",
-                           error);
+                                                    &request->options, tps_s, &proven, error);
+    if (plan == NULL) {
+        return FALSE;
+    }
+    g_autofree char *class = among(plan);
+    g_autofree char *claim =
+        g_strdup_printf("%sno plan%s on fewer devices reaches the target",
+                        proven ? "proven: " : "along one order of the layers ", class);
+    if (!proven) {
+        ps_scope_note_order();
+    }
+    return ps_plan_deliver(request, plan, claim, error);
 }
 
 static const struct {

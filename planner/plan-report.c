@@ -71,6 +71,22 @@ static void print_setting(const PsSetting *setting, const PsProfile *profile, Ps
     }
 }
 
+static char *claim_of(const PsPlan *plan)
+{
+    if (plan->optimal) {
+        return g_strdup_printf("optimal: proven, no plan%s%s is faster under the cost model",
+                               plan->among != NULL ? " " : "",
+                               plan->among != NULL ? plan->among : "");
+    }
+    if (plan->gap > 0) {
+        g_autofree char *gap = ps_percent_up(plan->gap);
+        return g_strdup_printf("not proven optimal: at most %s above the optimum (more than %d "
+                               "downsets; planned along one order of the layers)",
+                               gap, PS_MOST_DOWNSETS);
+    }
+    return g_strdup("not proven optimal");
+}
+
 static void print_summary(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                           const char *claim, PsOutput *output)
 {
@@ -80,18 +96,8 @@ static void print_summary(const PsPlan *plan, const PsProfile *profile, const Ps
     print_setting(&plan->setting, profile, output);
     ps_print_paragraph(output, "TPS %s per microbatch (%.4g/s); %s, %s, sum of d %u", tps,
                        1 / estimate->tps_s, stages, devices, estimate->sum_data_parallel);
-    g_autofree char *gap =
-        g_strdup_printf("not proven optimal: at most %.3g %% above the optimum (more than %d "
-                        "downsets; planned along one order of the layers)",
-                        100 * plan->gap, PS_MOST_DOWNSETS);
-    if (claim == NULL && plan->gap > 0) {
-        claim = gap;
-    }
-    if (claim == NULL) {
-        claim = plan->optimal ? "optimal: proven, no plan is faster under the cost model"
-                              : "not proven optimal";
-    }
-    ps_print_paragraph(output, "%s", claim);
+    g_autofree char *own = claim == NULL ? claim_of(plan) : NULL;
+    ps_print_paragraph(output, "%s", claim != NULL ? claim : own);
     if (plan->setting.in_flight == PS_IN_FLIGHT_SUFFICIENT) {
         ps_output_puts(output, "in-flight bounds sufficient: a run reaches this TPS\n");
     }
@@ -201,22 +207,25 @@ gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEsti
     return output != NULL && ps_output_commit(output, error);
 }
 
-static guint degree_of(const PsPlan *plan, guint stage, gboolean tensor)
+static guint figure_of(const PsPlan *plan, guint stage, PsStageFigure figure)
 {
-    return tensor ? plan->stages[stage].tensor_parallel : plan->stages[stage].data_parallel;
+    const PsStage *one = &plan->stages[stage];
+    return figure == PS_STAGE_LAYERS            ? one->n_layers
+           : figure == PS_STAGE_TENSOR_PARALLEL ? one->tensor_parallel
+                                                : one->data_parallel;
 }
 
-char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded)
+char *ps_plan_figures_text(const PsPlan *plan, PsStageFigure figure, gboolean folded)
 {
     GString *text = g_string_new(NULL);
     for (guint begin = 0, end; begin < plan->n_stages; begin = end) {
-        guint degree = degree_of(plan, begin, tensor);
+        guint first = figure_of(plan, begin, figure);
         for (end = begin + 1; folded && end < plan->n_stages; end++) {
-            if (degree_of(plan, end, tensor) != degree) {
+            if (figure_of(plan, end, figure) != first) {
                 break;
             }
         }
-        g_string_append_printf(text, "%s%u", begin > 0 ? " " : "", degree);
+        g_string_append_printf(text, "%s%u", begin > 0 ? " " : "", first);
         if (end - begin > 1 && end - begin < plan->n_stages) {
             g_string_append_printf(text, "*%u", end - begin);
         }

@@ -18,6 +18,9 @@ gboolean ps_plan_save(const PsPlan *plan, const PsProfile *profile, const PsEsti
 PsOutput *ps_plan_open(const PsPlan *plan, const PsProfile *profile, const PsEstimate *estimate,
                        const char *path, char **sha256, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* The data-parallel (or tensor-parallel) degrees in pipeline order: "4 4 2 2", or with runs folded
- * "4*2 2*2" and just "4" where all are the same. Caller frees. */
-char *ps_plan_degrees_text(const PsPlan *plan, gboolean tensor, gboolean folded);
+/* What a plan has of each stage. */
+typedef enum { PS_STAGE_DATA_PARALLEL, PS_STAGE_TENSOR_PARALLEL, PS_STAGE_LAYERS } PsStageFigure;
+
+/* Degrees, or numbers of layers, in pipeline order: "4 4 2 2", or with runs folded "4*2 2*2" and
+ * just "4" where all are the same. Caller frees. */
+char *ps_plan_figures_text(const PsPlan *plan, PsStageFigure figure, gboolean folded);

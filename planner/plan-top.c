@@ -2,6 +2,7 @@
 #include "planner/plan-list.h"
 #include "planner/plan-report.h"
 #include "planner/search/planning.h"
+#include "planner/search/scope.h"
 #include "sim/base/units.h"
 
 #define MOST_PLANS 1000
@@ -19,19 +20,25 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     if (top == NULL) {
         return FALSE;
     }
-    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, request->format, FALSE);
+    g_autoptr(PsPlanList) list = ps_plan_list_new(request->profile, FALSE);
+    g_autoptr(GPtrArray) plans = g_ptr_array_new_with_free_func((GDestroyNotify)ps_plan_free);
     for (guint i = 0; i < top->len; i++) {
-        g_autoptr(PsPlan) plan = ps_planning_plan(planning, top->pdata[i]);
+        PsPlan *plan = ps_planning_plan(planning, top->pdata[i]);
+        g_ptr_array_add(plans, plan);
+        plan->optimal &= i == 0;
         if (i == 0 && !ps_plan_save_if_asked(request, plan, error)) {
             return FALSE;
         }
         ps_plan_list_add(list, &(PsListedPlan){.plan = plan, .remark = ""});
     }
+    if (!planning->exact) {
+        ps_scope_note_order();
+    }
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {
         return FALSE;
     }
-    ps_plan_list_print(list, output);
+    ps_plan_list_print(list, request->format, output);
     return ps_output_commit(output, error);
 }
 

@@ -14,8 +14,8 @@ static void fill_point(const PsSweep *sweep, PsSweepPoint *point, const PsRehear
     point->status = "ok";
     point->n_stages = plan->n_stages;
     point->devices_used = estimate->devices_used;
-    point->data_parallel = ps_plan_degrees_text(plan, FALSE, FALSE);
-    point->tensor_parallel = ps_plan_degrees_text(plan, TRUE, FALSE);
+    point->data_parallel = ps_plan_figures_text(plan, PS_STAGE_DATA_PARALLEL, FALSE);
+    point->tensor_parallel = ps_plan_figures_text(plan, PS_STAGE_TENSOR_PARALLEL, FALSE);
     point->nested = ps_plan_is_nested(plan);
     point->estimate_tps_s = check->estimate_tps_s;
     point->replayed_tps_s = check->simulated_tps_s;

@@ -7,8 +7,9 @@
 /* What came of one setting. */
 typedef struct {
     PsSetting setting;
-    const char *status; /* "ok", or what it failed at: "infeasible" (no plan), "failed"; NULL: not done */
-    char *reason;       /* NULL where ok */
+    const char
+        *status;  /* "ok", or what it failed at: "infeasible" (no plan), "failed"; NULL: not done */
+    char *reason; /* NULL where ok */
     guint n_stages, devices_used;
     char *data_parallel, *tensor_parallel; /* "4 4 2": of each stage; NULL unless ok */
     gboolean nested;

@@ -338,7 +338,7 @@ static void add_least_memory(GString *text, const PsCosts *costs, const PsDownse
     const PsStageRun *run = &layout->runs[best.largest];
     g_autofree char *layers = ps_run_layers(costs, downsets, run);
     double needed_bytes = best.memory * costs->memory_quantum_bytes;
-    g_autofree char *needs = ps_quantity_format(PS_BYTES, needed_bytes);
+    g_autofree char *needs = ps_quantity_format_up(PS_BYTES, needed_bytes);
     g_string_append_printf(
         text,
         "the least that would do is %s (%.0f bytes) per device; in the layout that needs least, "

@@ -5,7 +5,7 @@
 /* One way to lay out a downset. */
 typedef struct {
     gint64 cost; /* passage; with levels without edges into the first stage */
-    guint window, sum_data_parallel, n_stages;
+    guint window, n_stages;
     PsSpot spot;              /* of the first stage; where places are left open, devices alone */
     guint enter;              /* where in `enters` its edges begin */
     guint lower, shape, rest; /* it stands on this entry of lower's front */
@@ -111,8 +111,7 @@ static gboolean covers(const PsPassage *passage, const Cell *a, const Cell *b)
 
 static gboolean dominates(const PsPassage *passage, const Cell *a, const Cell *b)
 {
-    if (a->window > b->window || a->sum_data_parallel > b->sum_data_parallel ||
-        a->spot.devices > b->spot.devices) {
+    if (a->window > b->window || a->spot.devices > b->spot.devices) {
         return FALSE;
     }
     return passage->placed ? covers(passage, a, b) : a->cost <= b->cost;
@@ -240,20 +239,19 @@ static void put_on_front(PsPassage *passage, Put *put)
     for (guint i = 0; i < below->len; i++) {
         put->below = &g_array_index(below, Cell, i);
         run->in_flight = ps_in_flight_on(put->below->window, d);
-        guint sum = put->below->sum_data_parallel + d;
-        if (sum > costs->setting.microbatches) {
-            continue;
+        guint window = costs->setting.in_flight == PS_IN_FLIGHT_PIPER ? put->below->window + d
+                                                                      : run->in_flight * d;
+        if (window > costs->setting.microbatches) {
+            return; /* nor do those of larger windows fit */
         }
-        put->cell = (Cell){
-            .window = costs->setting.in_flight == PS_IN_FLIGHT_PIPER ? sum : run->in_flight * d,
-            .sum_data_parallel = sum,
-            .n_stages = put->below->n_stages + 1,
-            .enter = put->stage->enter,
-            .lower = run->lower,
-            .shape = put->shape,
-            .rest = i,
-            .degree = (guint16)run->degree,
-            .divisor = (guint16)put->divisor};
+        put->cell = (Cell){.window = window,
+                           .n_stages = put->below->n_stages + 1,
+                           .enter = put->stage->enter,
+                           .lower = run->lower,
+                           .shape = put->shape,
+                           .rest = i,
+                           .degree = (guint16)run->degree,
+                           .divisor = (guint16)put->divisor};
         passage->steps--;
         if (!place(passage, put)) {
             return;

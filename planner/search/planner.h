@@ -17,7 +17,3 @@ typedef struct {
  * most, and the least memory that would do) or where the graph has too many downsets. */
 PsPlan *ps_planner_plan(const PsProfile *profile, const PsSetting *setting,
                         const PsPlannerOptions *options, GError **error) G_GNUC_WARN_UNUSED_RESULT;
-
-/* What an optimal plan found within the options may claim, or NULL where it is the whole space and
- * the claim needs no reserve. */
-const char *ps_planner_claim(const PsPlannerOptions *options);

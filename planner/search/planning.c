@@ -2,6 +2,7 @@
 
 #include "planner/search/explain.h"
 #include "planner/search/layout-plan.h"
+#include "planner/search/scope.h"
 #include "sim/base/error.h"
 
 PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact)
@@ -94,9 +95,7 @@ static void explain(const PsPlanning *planning, GError **error)
     g_autofree char *why =
         ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
     ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
-             planning->exact ? ""
-                             : "; all this along one order of the layers, since the graph has too "
-                               "many downsets to search them all");
+             planning->exact ? "" : PS_ALONG_ONE_ORDER);
 }
 
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error)
@@ -119,10 +118,13 @@ PsPlan *ps_planning_plan(PsPlanning *planning, const PsLayout *layout)
 {
     PsPlan *plan = ps_layout_to_plan(layout, planning->costs, planning->solver);
     plan->optimal = planning->exact;
+    plan->among = ps_scope_text(&planning->options);
     if (!planning->exact) {
         double bound = (double)ps_rest_least_load(planning->rest, planning->costs->setting.devices);
         PsThreshold load = ps_layout_load(layout);
-        plan->gap = (double)load.numerator / (double)load.denominator / bound - 1;
+        double gap = (double)load.numerator / (double)load.denominator / bound - 1;
+        plan->optimal = gap < 1e-12; /* as the work is spread evenly, in any order */
+        plan->gap = plan->optimal ? 0 : gap;
     }
     return plan;
 }

@@ -276,7 +276,8 @@ static void put_on_top(const PsSearch *search, Stage *stage, const Rest *rest)
         run->data_parallel = d;
         run->in_flight = ps_in_flight_on(below->window, d);
         guint window = pipers ? sum : run->in_flight * d;
-        if (search->subspace != NULL && left_out(search, stage)) {
+        if (window > costs->setting.microbatches ||
+            (search->subspace != NULL && left_out(search, stage))) {
             continue;
         }
         Put put;

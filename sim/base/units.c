@@ -239,11 +239,22 @@ static const Unit *fitting_unit(PsDimension dimension, double value)
     return best;
 }
 
-char *ps_quantity_format(PsDimension dimension, double value)
+/* The next number of so many significant digits that is no less, but for the rounding of value. */
+static double round_up(double value, guint digits)
+{
+    if (value <= 0) {
+        return value;
+    }
+    double step = pow(10, floor(log10(value)) + 1 - digits);
+    return ceil(value / step - 1e-9) * step;
+}
+
+static char *format_quantity(PsDimension dimension, double value, gboolean up)
 {
     const Unit *unit = value == 0 && dimension == PS_SECONDS ? find_unit(PS_SECONDS, "s")
                                                              : fitting_unit(dimension, value);
     double scaled = value * unit->over / unit->times;
+    scaled = up ? round_up(scaled, 4) : scaled;
     gboolean ratio = dimension == PS_RATIO;
     const char *format = ratio && (scaled == 0 || fabs(scaled) >= 0.1) ? "%.1f"
                          : ratio                                       ? "%.2g"
@@ -252,6 +263,24 @@ char *ps_quantity_format(PsDimension dimension, double value)
     char number[G_ASCII_DTOSTR_BUF_SIZE + 310]; /* room for %.0f of the largest double */
     g_ascii_formatd(number, sizeof number, format, scaled);
     return g_strconcat(number, g_ascii_isalpha(*unit->text) ? " " : "", unit->text, NULL);
+}
+
+char *ps_quantity_format(PsDimension dimension, double value)
+{
+    return format_quantity(dimension, value, FALSE);
+}
+
+char *ps_quantity_format_up(PsDimension dimension, double value)
+{
+    return format_quantity(dimension, value, TRUE);
+}
+
+char *ps_percent_up(double share)
+{
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    /* Less is of no interest to anybody. */
+    g_ascii_formatd(number, sizeof number, "%.3g", fmax(round_up(100 * share, 2), 0.001));
+    return g_strconcat(number, " %", NULL);
 }
 
 char *ps_double_format(double value)

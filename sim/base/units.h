@@ -34,6 +34,14 @@ gboolean ps_number_parse(const char *text, double min, double max, double *value
  * Bytes take a binary prefix, rates and times a decimal one. Caller frees. */
 char *ps_quantity_format(PsDimension dimension, double value);
 
+/* A share as a percentage of two significant digits, rounded up: "0.095 %", "12 %". For bounds,
+ * which must not look better than they are. Caller frees. */
+char *ps_percent_up(double share);
+
+/* A quantity of four significant digits that is no less: what takes that much, fits. Caller frees.
+ */
+char *ps_quantity_format_up(PsDimension dimension, double value);
+
 /* End of the unsigned decimal number (the grammar above) that text begins with, or NULL. */
 const char *ps_decimal_skip(const char *text);
 

@@ -90,6 +90,17 @@ double ps_stage_load_s(const PsPlan *plan, const PsProfile *profile, guint stage
     return estimate_stage(plan, profile, &plan->stages[stage], 0, stage_of, crossing).tps_s;
 }
 
+static double batch_s(const PsPlan *plan, const PsEstimate *estimate)
+{
+    double passage_s = 0, resync_s = 0;
+    for (guint i = 0; i < plan->n_stages; i++) {
+        const PsStageEstimate *stage = &estimate->stages[i];
+        passage_s += (stage->compute_s + stage->edge_s) * plan->stages[i].data_parallel;
+        resync_s = MAX(resync_s, stage->resync_s * plan->setting.microbatches);
+    }
+    return (plan->setting.microbatches - 1) * estimate->tps_s + passage_s + resync_s;
+}
+
 PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile)
 {
     g_autofree guint *stage_of = stage_of_layers(plan, profile);
@@ -115,6 +126,7 @@ PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile)
     }
     estimate->devices_used = (guint)MIN(devices, G_MAXUINT);
     estimate->sum_data_parallel = (guint)MIN(degrees, G_MAXUINT);
+    estimate->batch_s = batch_s(plan, estimate);
     return estimate;
 }
 

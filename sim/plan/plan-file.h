@@ -28,8 +28,9 @@ struct PsPlanFile {
     guint n_stages;
     PsPlanFileStage *stages;
     gboolean optimal;
-    double gap; /* 0: not recorded */
-    double tps_s;
+    double gap;  /* 0: not recorded */
+    char *among; /* NULL: not recorded */
+    double tps_s, batch_s, batch_gap;
     gint64 devices_used, sum_data_parallel, bottleneck, nested;
 };
 

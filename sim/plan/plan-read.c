@@ -159,19 +159,25 @@ static gboolean enter_optional(PsJsonReader *reader, const char *key, const char
 
 static void read_estimate(PsJsonReader *reader, PsPlanFile *file)
 {
-    static const char *const keys[] = {"tps_s", "devices_used",     "sum_d", "nested", "optimal",
-                                       "gap",   "bottleneck_stage", NULL};
-    file->tps_s = NAN;
+    static const char *const keys[] = {
+        "tps_s", "batch_s",   "devices_used",     "sum_d", "nested", "optimal", "gap",
+        "among", "batch_gap", "bottleneck_stage", NULL};
+    file->tps_s = file->batch_s = file->batch_gap = NAN;
     file->devices_used = file->sum_data_parallel = PS_NOT_RECORDED;
     file->bottleneck = file->nested = PS_NOT_RECORDED;
     if (enter_optional(reader, "estimate", keys)) {
         file->tps_s = optional_double(reader, "tps_s");
+        file->batch_s = optional_double(reader, "batch_s");
+        file->batch_gap = optional_double(reader, "batch_gap");
         file->devices_used = optional_int(reader, "devices_used");
         file->sum_data_parallel = optional_int(reader, "sum_d");
         file->bottleneck = optional_int(reader, "bottleneck_stage");
         file->optimal = ps_json_has(reader, "optimal") && ps_json_boolean(reader, "optimal");
         if (ps_json_has(reader, "gap")) {
             file->gap = ps_json_double(reader, "gap", 0, G_MAXDOUBLE);
+        }
+        if (ps_json_has(reader, "among")) {
+            file->among = g_strdup(ps_json_string(reader, "among"));
         }
         if (ps_json_has(reader, "nested")) {
             file->nested = ps_json_boolean(reader, "nested");
@@ -327,6 +333,7 @@ void ps_plan_file_free(PsPlanFile *file)
     g_free(file->stages);
     g_free(file->origin.path);
     g_free(file->origin.sha256);
+    g_free(file->among);
     g_free(file->path);
     g_free(file->sha256);
     g_free(file);

@@ -286,6 +286,7 @@ static gboolean check_estimate(const Resolver *resolver, const PsPlan *plan, GEr
     }
     static const char place[] = "estimate";
     return check_double(resolver, place, "tps_s", file->tps_s, actual->tps_s, error) &&
+           check_double(resolver, place, "batch_s", file->batch_s, actual->batch_s, error) &&
            check_int(resolver, place, "devices_used", file->devices_used, actual->devices_used,
                      error) &&
            check_int(resolver, place, "sum_d", file->sum_data_parallel, actual->sum_data_parallel,
@@ -346,6 +347,8 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile, G
     g_autoptr(PsPlan) plan = ps_plan_new(file->n_stages, &setting);
     plan->optimal = file->optimal;
     plan->gap = file->gap;
+    plan->batch_gap = file->batch_gap;
+    plan->among = g_strdup(file->among);
     if (!check_origin(&resolver, error) || !resolve_stages(&resolver, plan, error) ||
         !resolve_places(&resolver, plan, error) || !check_estimate(&resolver, plan, error)) {
         return NULL;

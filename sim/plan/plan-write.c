@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "sim/plan/plan.h"
 
 static void write_stage(const PsStage *stage, const PsProfile *profile,
@@ -34,11 +36,18 @@ static void write_estimate(const PsPlan *plan, const PsEstimate *estimate, PsJso
 {
     ps_json_begin_object(writer, "estimate");
     ps_json_put_double(writer, "tps_s", estimate->tps_s);
+    ps_json_put_double(writer, "batch_s", estimate->batch_s);
     ps_json_put_int(writer, "devices_used", estimate->devices_used);
     ps_json_put_int(writer, "sum_d", estimate->sum_data_parallel);
     ps_json_put_boolean(writer, "optimal", plan->optimal);
     if (plan->gap > 0) {
         ps_json_put_double(writer, "gap", plan->gap);
+    }
+    if (plan->among != NULL) {
+        ps_json_put_string(writer, "among", plan->among);
+    }
+    if (!isnan(plan->batch_gap)) {
+        ps_json_put_double(writer, "batch_gap", plan->batch_gap);
     }
     ps_json_put_boolean(writer, "nested", ps_plan_is_nested(plan));
     ps_json_put_int(writer, "bottleneck_stage", estimate->bottleneck);

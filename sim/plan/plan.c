@@ -1,5 +1,7 @@
 #include "sim/plan/plan.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 
 PsPlan *ps_plan_new(guint n_stages, const PsSetting *setting)
@@ -8,6 +10,7 @@ PsPlan *ps_plan_new(guint n_stages, const PsSetting *setting)
     plan->n_stages = n_stages;
     plan->stages = g_new0(PsStage, n_stages);
     plan->setting = *setting;
+    plan->batch_gap = NAN;
     return plan;
 }
 
@@ -21,6 +24,7 @@ void ps_plan_free(PsPlan *plan)
         g_free(plan->stages[i].tmpcs);
     }
     g_free(plan->stages);
+    g_free(plan->among);
     g_free(plan);
 }
 
@@ -95,6 +99,20 @@ const char *const ps_in_flight_names[PS_N_IN_FLIGHT + 1] = {
     [PS_IN_FLIGHT_PIPER] = "piper",
     [PS_IN_FLIGHT_SUFFICIENT] = "sufficient",
 };
+
+guint ps_plan_wants_too_many(const PsPlan *plan, guint64 *wanted)
+{
+    *wanted = 0;
+    for (guint i = plan->n_stages; i-- > 0;) {
+        guint64 d = plan->stages[i].data_parallel;
+        *wanted = d + (*wanted + d - 1) / d * d; /* y·d */
+        if (plan->setting.in_flight == PS_IN_FLIGHT_SUFFICIENT &&
+            *wanted > plan->setting.microbatches) {
+            return i;
+        }
+    }
+    return plan->n_stages;
+}
 
 gboolean ps_plan_is_replayable(const PsPlan *plan)
 {

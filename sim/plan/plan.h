@@ -23,7 +23,10 @@ typedef struct {
  *     sufficient   y = 1 + ceil(u / d)
  * Both are the same for nested degrees. Strict 1F1B with microbatches handed to replicas in turn
  * always reaches the estimate with the sufficient bounds: start forwards one step after another,
- * backwards T(u - d) after the end of their forward, and no step waits (T the largest load). */
+ * backwards T(u - d) after the end of their forward, and no step waits (T the largest load). With
+ * two versions of the weights, the first forward of a batch waits for the last backward of the
+ * batch before the last one as well: that is over T·u into the last one, so that u <= N is part of
+ * the rule. Piper's sum d <= N says the same of its bounds. */
 typedef enum { PS_IN_FLIGHT_PIPER, PS_IN_FLIGHT_SUFFICIENT, PS_N_IN_FLIGHT } PsInFlight;
 
 extern const char *const ps_in_flight_names[PS_N_IN_FLIGHT + 1]; /* "piper", "sufficient" */
@@ -52,8 +55,10 @@ typedef struct {
     guint n_stages;
     PsStage *stages; /* in pipeline order: the first holds the model's input */
     PsSetting setting;
-    gboolean optimal; /* a certificate was found: no plan of the class searched is better */
-    double gap; /* else: no plan is more than this fraction faster; 0 where nothing is known */
+    gboolean optimal; /* a certificate was found: no plan of its class is better */
+    double gap;       /* else: none is more than this fraction faster; 0: nothing is known */
+    double batch_gap; /* no synchronous batch is more than this fraction shorter; NAN: not known */
+    char *among;      /* the class, as in "with nested degrees"; NULL: all plans */
 } PsPlan;
 
 /* Stages are zeroed; the plan owns the arrays that the caller puts into them. */
@@ -78,6 +83,12 @@ typedef struct {
     guint bottleneck;        /* the first stage that has it, counted from 0 as everywhere */
     guint devices_used;      /* sum of d*t */
     guint sum_data_parallel; /* sum of d */
+    /* The closed form for a synchronous batch of N microbatches, where fill and drain count:
+     *     (N - 1) · max TPS + sum over stages of (compute + edge) · d + max over stages of the
+     * resync The first microbatch passes every stage forward and backward, the others follow at the
+     * pace of the slowest stage, and the slowest all-reduce, 4 (d - 1) w / (d B) long, ends it. For
+     * equal stages without transfers that is the (N + p - 1)(F + B) of 1F1B. */
+    double batch_s;
 } PsEstimate;
 
 PsEstimate *ps_plan_estimate(const PsPlan *plan, const PsProfile *profile);
@@ -124,14 +135,19 @@ gboolean ps_plan_is_nested(const PsPlan *plan);
 /* Whether a run is sure to reach the estimate: nested, or with sufficient in-flight bounds. */
 gboolean ps_plan_is_replayable(const PsPlan *plan);
 
+/* The stage whose y·d is above N though the bounds are to be sufficient, the last in the pipeline;
+ * n_stages where there is none. *wanted: its y·d. */
+guint ps_plan_wants_too_many(const PsPlan *plan, guint64 *wanted);
+
 /* Whether the stages lie as place.h says; the error (INPUT) names the stage. A flat setting has no
  * such rules. */
 gboolean ps_plan_verify_places(const PsPlan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Legal: stages partition the layers, no edge runs from a later to an earlier stage (which makes
  * stages contiguous: no path leaves one and comes back), d divides N, sum d <= min(N, K),
- * sum d*t <= K, TMPCs exist, memory <= M; with levels stages lie as place.h says. The error (INPUT)
- * names stage and layer. The memory rule is left out where enforce_memory is FALSE. */
+ * sum d*t <= K, TMPCs exist, memory <= M; y·d <= N with sufficient in-flight bounds; with levels
+ * stages lie as place.h says. The error (INPUT) names stage and layer. The memory rule is left out
+ * where enforce_memory is FALSE. */
 gboolean ps_plan_verify(const PsPlan *plan, const PsProfile *profile, gboolean enforce_memory,
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
@@ -168,8 +184,9 @@ PsPlan *ps_plan_file_resolve(const PsPlanFile *file, const PsProfile *profile,
 /* Writes the members of our plan object into the current object:
  *
  *     "schema": "pipersim-plan/1"
- *     "estimate": {"tps_s", "devices_used", "sum_d", "optimal", "gap" (where
- *                  known and not optimal), "nested", "bottleneck_stage"}
+ *     "estimate": {"tps_s", "batch_s", "devices_used", "sum_d", "optimal", "gap" (where known and
+ *                  not optimal), "among" (where optimal and gap speak of a class of plans),
+ *                  "batch_gap" (where known), "nested", "bottleneck_stage"}
  *     "stages": [{"nodes": [layer ids], "data_parallel", "tensor_parallel",
  *                 "tmpc": {"layer id": "TMPC id"}, "first_device" (with levels), "in_flight",
  *                 "compute_s", "edge_s", "resync_s", "tps_s", "memory_bytes"}], in pipeline order

@@ -118,6 +118,15 @@ static gboolean verify_degrees(const PsPlan *plan, const PsProfile *profile, GEr
                       "%u microbatches)",
                       degrees, setting->microbatches);
     }
+    guint64 wanted;
+    guint s = ps_plan_wants_too_many(plan, &wanted);
+    if (s < plan->n_stages) {
+        return refuse(error,
+                      "stage %u wants %" G_GUINT64_FORMAT
+                      " microbatches in flight (expected at most the %u of a batch, for a run to "
+                      "keep up)",
+                      s, wanted, setting->microbatches);
+    }
     return TRUE;
 }
 

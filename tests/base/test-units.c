@@ -226,6 +226,29 @@ START_TEST(formats_quantities)
 }
 END_TEST
 
+START_TEST(bounds_are_rounded_up)
+{
+    static const struct {
+        double share;
+        const char *text;
+    } shares[] = {{0.0874, "8.8 %"}, {0.087, "8.7 %"},  {0.1201, "13 %"},   {0.00094, "0.094 %"},
+                  {1.5, "150 %"},    {1e-9, "0.001 %"}, {0.0999999, "10 %"}};
+    for (guint i = 0; i < G_N_ELEMENTS(shares); i++) {
+        g_autofree char *text = ps_percent_up(shares[i].share);
+        ck_assert_str_eq(text, shares[i].text);
+    }
+    static const struct {
+        double bytes;
+        const char *text;
+    } memories[] = {
+        {94.29001, "94.3 B"}, {94.29, "94.29 B"}, {148, "148 B"}, {1024.0001, "1.001 KiB"}};
+    for (guint i = 0; i < G_N_ELEMENTS(memories); i++) {
+        g_autofree char *text = ps_quantity_format_up(PS_BYTES, memories[i].bytes);
+        ck_assert_str_eq(text, memories[i].text);
+    }
+}
+END_TEST
+
 START_TEST(formats_doubles)
 {
     static const struct {
@@ -393,6 +416,7 @@ START_TEST(columns_of_times_are_narrow)
 END_TEST
 
 PS_TEST_MAIN("units", columns_of_times_are_narrow, parses_quantities, refuses_other_quantities,
-             parses_counts, parses_numbers, formats_quantities, formats_doubles,
-             any_double_reads_back, picoseconds_have_twelve_decimals, picoseconds_are_read_exactly,
-             any_picoseconds_read_back, seconds_cross_to_the_nearest_picosecond)
+             parses_counts, parses_numbers, formats_quantities, bounds_are_rounded_up,
+             formats_doubles, any_double_reads_back, picoseconds_have_twelve_decimals,
+             picoseconds_are_read_exactly, any_picoseconds_read_back,
+             seconds_cross_to_the_nearest_picosecond)

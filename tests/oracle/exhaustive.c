@@ -343,6 +343,9 @@ static void extend(Search *search, guint done, PsExhaustive partial)
             if (search->rules->sufficient) {
                 in_flight = 1 + (search->wanted[partial.n_stages] + d - 1) / d;
                 search->wanted[partial.n_stages + 1] = in_flight * d;
+                if (in_flight * d > n) {
+                    continue;
+                }
             }
             for (guint t = 1; t <= most_t && n % d == 0 && partial.devices + d * t <= k; t++) {
                 if (runs_at(search, layers, t)) {

@@ -21,7 +21,7 @@ typedef struct {
     gboolean one_replica, one_rank; /* d = 1, t = 1 */
     gboolean same_recompute;        /* within a stage, all layers that can do both do the same */
     gboolean all_recompute, no_recompute; /* every layer that can */
-    gboolean sufficient;                  /* y = 1 + ceil(u/d), u = y·d of the stage after */
+    gboolean sufficient; /* y = 1 + ceil(u/d), u = y·d of the stage after, at most N */
 } PsExhaustiveRules;
 
 PsExhaustive ps_exhaustive_best(const PsProfile *profile, const PsSetting *setting,

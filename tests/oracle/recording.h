@@ -16,8 +16,8 @@ PsRecording ps_record(const PsWorkload *workload, const PsReplayChoices *choices
 /* The same; FALSE where the replay ends in a deadlock. */
 gboolean ps_try_record(const PsWorkload *workload, const PsReplayChoices *choices,
                        PsRecording *recording);
-/* The most that any lane of each stage held for any time at all, from the changes alone; fails where
- * stash, workspace or buffers are not given back. Caller frees. */
+/* The most that any lane of each stage held for any time at all, from the changes alone; fails
+ * where stash, workspace or buffers are not given back. Caller frees. */
 double *ps_recording_peaks(const PsRecording *recording, const PsWorkload *workload);
 void ps_recording_clear(PsRecording *recording);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(PsRecording, ps_recording_clear)

@@ -229,8 +229,10 @@ START_TEST(frontier_has_the_best_of_each_number)
     for (guint round = 0; round < 150; round++) {
         g_autoptr(PsProfile) profile = small_profile(random, 3, 10, TRUE);
         PsSetting setting = random_setting(random, profile);
-        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space);
-        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space);
+        gboolean exact;
+        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space, &exact);
+        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space, &exact);
+        ck_assert(exact);
         ck_assert_uint_eq(points->len, setting.devices);
         for (guint i = 0; i < points->len; i++) {
             const PsFrontierPoint *point = points->pdata[i], *needs = memory->pdata[i];
@@ -264,13 +266,14 @@ START_TEST(target_takes_the_fewest_devices)
             PsExhaustive best = ps_exhaustive_best(profile, &one, &no_rules);
             fewest = best.feasible && best.tps_s <= target_s ? k : fewest;
         }
+        gboolean proven;
         g_autoptr(PsPlan) plan =
-            ps_fewest_devices_plan(profile, &setting, &whole_space, target_s, NULL);
+            ps_fewest_devices_plan(profile, &setting, &whole_space, target_s, &proven, NULL);
         ck_assert_int_eq(plan != NULL, fewest > 0);
         if (plan != NULL) {
             reached++;
             ck_assert_double_le(tps_of(plan, profile), target_s * (1 + 1e-9));
-            ck_assert_uint_le(ps_plan_span(plan), fewest);
+            ck_assert_uint_eq(plan->setting.devices, fewest);
         }
     }
     ck_assert_uint_gt(reached, 50);
@@ -288,18 +291,19 @@ START_TEST(flush_is_within_its_gap)
         PsSetting setting = random_setting(random, profile);
         g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
         g_autoptr(GPtrArray) all = ps_planning_top(planning, 100000, NULL);
-        double gap = 0, least_s = INFINITY;
-        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &whole_space, 3, &gap, NULL);
+        double least_s = INFINITY;
+        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &whole_space, 3, NULL);
         ck_assert_int_eq(plan != NULL, all != NULL);
         for (guint i = 0; all != NULL && i < all->len; i++) {
             g_autoptr(PsPlan) one = ps_planning_plan(planning, all->pdata[i]);
-            least_s = fmin(least_s, ps_flush_batch_s(one, profile));
+            g_autoptr(PsEstimate) estimate = ps_plan_estimate(one, profile);
+            least_s = fmin(least_s, estimate->batch_s);
         }
         if (plan != NULL) {
             met++;
             assert_legal(plan, profile);
-            double batch_s = ps_flush_batch_s(plan, profile);
-            ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
+            g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+            ck_assert_double_le(estimate->batch_s / (1 + plan->batch_gap), least_s * (1 + 1e-9));
         }
     }
     ck_assert_uint_gt(met, 50);

@@ -98,8 +98,10 @@ START_TEST(frontier_has_the_best_of_each_number)
         g_autoptr(PsProfile) profile = small_profile(random);
         PsSetting setting = ps_setting_of_profile(profile);
         g_autoptr(GError) error = NULL;
-        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space);
-        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space);
+        gboolean exact;
+        g_autoptr(GPtrArray) points = ps_frontier_devices(profile, &setting, &whole_space, &exact);
+        g_autoptr(GPtrArray) memory = ps_frontier_memory(profile, &setting, &whole_space, &exact);
+        ck_assert(exact);
         ps_assert_no_error(error);
         ck_assert_uint_eq(points->len, setting.devices);
         for (guint i = 0; i < points->len; i++) {
@@ -130,14 +132,24 @@ START_TEST(target_takes_the_fewest_devices)
         PsSetting setting = ps_setting_of_profile(profile);
         double target_s = g_rand_double_range(random, 0.005, 0.1);
         g_autoptr(GArray) all = ps_exhaustive_all(profile, &setting, &no_rules);
+        if (all->len > 0 && g_rand_boolean(random)) { /* one that a plan meets exactly */
+            guint i = (guint)g_rand_int_range(random, 0, (gint)all->len);
+            target_s = g_array_index(all, PsExhaustive, i).tps_s;
+        }
         guint fewest = G_MAXUINT;
+        double best_s = INFINITY;
         for (guint i = 0; i < all->len; i++) {
             const PsExhaustive *one = &g_array_index(all, PsExhaustive, i);
-            fewest = one->tps_s <= target_s ? MIN(fewest, one->devices) : fewest;
+            fewest = one->tps_s <= target_s * (1 + 1e-13) ? MIN(fewest, one->devices) : fewest;
         }
+        for (guint i = 0; i < all->len; i++) {
+            const PsExhaustive *one = &g_array_index(all, PsExhaustive, i);
+            best_s = one->devices <= fewest ? fmin(best_s, one->tps_s) : best_s;
+        }
+        gboolean proven;
         g_autoptr(GError) error = NULL;
         g_autoptr(PsPlan) plan =
-            ps_fewest_devices_plan(profile, &setting, &whole_space, target_s, &error);
+            ps_fewest_devices_plan(profile, &setting, &whole_space, target_s, &proven, &error);
         ck_assert_int_eq(plan != NULL, fewest != G_MAXUINT);
         if (plan == NULL) {
             ck_assert_int_eq(error->code, PS_ERROR_NEGATIVE);
@@ -145,8 +157,10 @@ START_TEST(target_takes_the_fewest_devices)
         }
         reached++;
         g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+        ck_assert_uint_eq(plan->setting.devices, fewest);
         ck_assert_uint_eq(estimate->devices_used, fewest);
-        ck_assert_double_le(estimate->tps_s, target_s * (1 + 1e-9));
+        ck_assert_double_eq_tol(estimate->tps_s, best_s, 1e-9 * best_s);
+        ck_assert(proven);
     }
     ck_assert_uint_gt(reached, 50);
 }
@@ -185,6 +199,12 @@ END_TEST
 
 /* All plans of a small profile are listed, so the least batch among them is the optimum: the plan
  * found must be as near to it as its gap says. */
+static double batch_of(const PsPlan *plan, const PsProfile *profile)
+{
+    g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
+    return estimate->batch_s;
+}
+
 /* Least batch over all layouts: their TMPCs are those of least load, which also take least in a
  * batch where a layer's TMPCs share their weights. */
 static double least_batch_s(const PsProfile *profile, const PsSetting *setting,
@@ -195,7 +215,7 @@ static double least_batch_s(const PsProfile *profile, const PsSetting *setting,
     double least_s = INFINITY;
     for (guint i = 0; all != NULL && i < all->len; i++) {
         g_autoptr(PsPlan) one = ps_planning_plan(planning, all->pdata[i]);
-        least_s = fmin(least_s, ps_flush_batch_s(one, profile));
+        least_s = fmin(least_s, batch_of(one, profile));
     }
     return least_s;
 }
@@ -243,11 +263,12 @@ START_TEST(flush_is_within_its_gap)
         PsPlannerOptions options = {.degrees = (PsDegrees)g_rand_int_range(random, 0, PS_N_DEGREES),
                                     .restrictions.recompute =
                                         (PsRecompute)g_rand_int_range(random, 0, PS_N_RECOMPUTE)};
-        double gap, least_s = least_batch_s(profile, &setting, &options);
-        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 3, &gap, NULL);
+        double least_s = least_batch_s(profile, &setting, &options);
+        g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 3, NULL);
         ck_assert_int_eq(plan != NULL, isfinite(least_s));
         if (plan != NULL) {
-            double batch_s = ps_flush_batch_s(plan, profile);
+            double batch_s = batch_of(plan, profile);
+            double gap = plan->batch_gap;
             ck_assert_double_ge(gap, 0);
             ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
             n_found++;
@@ -284,12 +305,11 @@ START_TEST(flush_of_equal_stages_is_1f1b)
         ps_profile_load(ps_test_file("equal.json", json->str), NULL, &error);
     ps_assert_no_error(error);
     PsSetting setting = ps_setting_of_profile(profile);
-    double gap;
     PsPlannerOptions options = {.restrictions = {.forbid_data_parallel = TRUE}};
-    g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 1, &gap, &error);
+    g_autoptr(PsPlan) plan = ps_flush_plan(profile, &setting, &options, 1, &error);
     ps_assert_no_error(error);
     ck_assert_uint_eq(plan->n_stages, 3);
-    ck_assert_double_eq_tol(ps_flush_batch_s(plan, profile), (7 + 3 - 1) * 0.5, 1e-12);
+    ck_assert_double_eq_tol(batch_of(plan, profile), (7 + 3 - 1) * 0.5, 1e-12);
 }
 END_TEST
 

@@ -50,8 +50,7 @@ static gboolean agrees(PsSearch *search, const PsPlanning *planning, const GArra
     return layout != NULL;
 }
 
-static void fall_and_rise(PsPlanning *planning, const GArray *plans, guint class,
-                          guint devices)
+static void fall_and_rise(PsPlanning *planning, const GArray *plans, guint class, guint devices)
 {
     PsSearch *search = ps_planning_search(planning, classes[class].degrees);
     PsThreshold load, loads[64];
