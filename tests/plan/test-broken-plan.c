@@ -8,10 +8,12 @@
 
 /* Of the sound profile: layers 3 and 5 on two replicas, layer 7 alone. By hand, with N = 8 and B =
  * 1e9: compute (0.25 + 0.5) / 2; edge 2 (200 + 42) / (2 B); resync 4 (2-1) (10 + 11) / (2 N B); y =
- * ceil(3 / 2); memory 20 y + 30 + 21 y + 31. Then 0.125; 2 (200 + 45) / B; 23 + 33. */
+ * ceil(3 / 2); memory 20 y + 30 + 21 y + 31. Then 0.125; 2 (200 + 45) / B; 23 + 33. A batch: 7
+ * times the largest load, 0.75 + 4.84e-7 and 0.125 + 4.9e-7 to pass, 8 times 5.25e-9. */
 #define SOUND_PLAN                                                                                 \
     "{\"schema\": \"pipersim-plan/1\",\n"                                                          \
     " \"estimate\": {\"tps_s\": 0.37500024725, \"devices_used\": 3, \"sum_d\": 3,\n"               \
+    "                \"batch_s\": 3.50000274675, \"batch_gap\": 0.5,\n"                            \
     "                \"optimal\": false, \"nested\": true, \"bottleneck_stage\": 0},\n"            \
     " \"stages\": [\n"                                                                             \
     "  {\"nodes\": [3, 5], \"data_parallel\": 2, \"tensor_parallel\": 1,\n"                        \
@@ -66,8 +68,9 @@ static const Case cases[] = {
     {SOUND_PLAN, "\"settings\"", "\"setings\"",
      ": $.setings: unknown key (did you mean settings?)"},
     {SOUND_PLAN, "\"sum_d\"", "\"sum\"",
-     ": $.estimate.sum: unknown key (expected tps_s, devices_used, sum_d, nested, optimal, gap or "
-     "bottleneck_stage)"},
+     ": $.estimate.sum: unknown key (expected tps_s, batch_s, devices_used, sum_d, nested, "
+     "optimal, "
+     "gap, among, batch_gap or bottleneck_stage)"},
     {SOUND_PLAN, "\"edge_s\"", "\"edges_s\"",
      ": $.stages[0].edges_s: unknown key (did you mean edge_s?)"},
     {SOUND_PLAN, "\"path\": \"sound.json\", ", "",
@@ -132,6 +135,11 @@ static const Case cases[] = {
     {SOUND_PLAN, "{\"tps_s\": 0.37500024725", "{\"tps_s\": 0.375000248",
      ": $.estimate.tps_s: is 0.375000248, which does not follow from the plan and its profile "
      "(expected 0.37500024725, or nothing)"},
+    {SOUND_PLAN, "3.50000274675", "3.5",
+     ": $.estimate.batch_s: is 3.5, which does not follow from the plan and its profile "
+     "(expected 3.50000274675, or nothing)"},
+    {SOUND_PLAN, "\"batch_gap\": 0.5", "\"batch_gap\": -0.5",
+     ": $.estimate.batch_gap: is -0.5 (expected a number of at least 0)"},
     {SOUND_PLAN, "\"devices_used\": 3", "\"devices_used\": 4",
      ": $.estimate.devices_used: is 4, which does not follow from the plan and its profile "
      "(expected 3, or nothing)"},
