@@ -23,13 +23,6 @@ void ps_activity_claim(PsReplay *replay, PsActivity activity, guint lane, PsStre
                      flat ? duration_ps : PS_UNTIL_ENDED);
 }
 
-PsOpKind ps_activity_kind(const PsReplay *replay, PsActivity number, guint lane,
-                          PsStreamKind stream)
-{
-    const PsReplayActivity *activity = activity_at(replay, number);
-    return activity->class->kind(replay, activity, lane, stream);
-}
-
 /* Whether one of those who take part has stopped, so that it does not end. */
 static gboolean is_dead(const PsReplay *replay, const PsReplayActivity *activity)
 {
@@ -61,7 +54,7 @@ static void activity_started(gpointer owner, PsActivity number)
     const PsReplayActivity activity = *activity_at(replay, number);
     guint row = activity.class->row(replay, &activity);
     if (row != G_MAXUINT) {
-        ps_feed_record(replay, row, activity.index);
+        ps_observe_record(replay, row, activity.index);
     }
     if (activity.class->started != NULL) {
         activity.class->started(replay, &activity);

@@ -80,7 +80,7 @@ static void take_step(PsReplay *replay, guint number, const PsStep *step)
         !ps_account_stash(replay->account, number, 1, ps_simulator_now(replay->simulator))) {
         ps_replay_note_overflow(replay);
     }
-    ps_feed_record_step(replay, lane);
+    ps_observe_step(replay, lane);
     ps_update_gather_ahead(replay, number);
     ps_transfer_advance(replay, number);
 }
@@ -153,7 +153,7 @@ void ps_lane_deliver(PsReplay *replay, const PsLink *link, gint64 microbatch)
 void ps_lane_deliver_sample(gpointer owner, gint64 sample)
 {
     PsReplay *replay = owner;
-    ps_feed_record(replay, ps_loader_row(replay), sample);
+    ps_observe_record(replay, ps_loader_row(replay), sample);
     deliver(replay, replay->program->first_stage, replay->program->first_chunk, PS_ACTIVATIONS,
             sample);
 }

@@ -210,11 +210,11 @@ static gboolean replay_init(PsReplay *replay, const PsWorkload *workload,
     replay->defers =
         settings->optimizer_bytes_per_s > 0 && !ps_schedule_flushes(settings->schedule);
     init_loader(replay);
-    replay->joint_rows = ps_feed_joint_rows(replay);
+    replay->joint_rows = ps_observe_joint_rows(replay);
     /* A run in which something stops goes on until nothing moves any more. */
     if (settings->start == PS_START_STEADY && !replay->stops) {
-        replay->block = ps_feed_block(replay);
-        replay->steady = ps_feed_new_steady(replay);
+        replay->block = ps_observe_block(replay);
+        replay->steady = ps_observe_new_steady(replay);
     }
     return TRUE;
 }
@@ -294,12 +294,12 @@ static void finish_result(PsReplay *replay)
                               ? replay->last_end_ps
                               : ps_simulator_now(replay->simulator);
     if (result->partial) {
-        result->microbatches_simulated = ps_feed_count_done(replay);
+        result->microbatches_simulated = ps_observe_count_done(replay);
     }
     if (result->partial && result->window_microbatches == 0) {
-        ps_feed_end_whole_run(replay, MAX(result->microbatches_simulated, 1));
+        ps_observe_end_whole_run(replay, MAX(result->microbatches_simulated, 1));
     } else if (replay->settings->start == PS_START_COLD) {
-        ps_feed_end_window(replay, result->microbatches_simulated);
+        ps_observe_end_window(replay, result->microbatches_simulated);
     }
     result->stops = replay->stops ? list_stops(replay) : NULL;
     result->links = replay->fabric != NULL ? ps_fabric_links(replay->fabric) : NULL;
@@ -376,7 +376,7 @@ static void run_events(PsReplay *replay)
             replay->result->partial = TRUE;
             return;
         }
-        gint64 now_done = ps_feed_count_done(replay);
+        gint64 now_done = ps_observe_count_done(replay);
         ps_progress_step(progress, (guint64)(now_done - done));
         done = now_done;
     }

@@ -126,6 +126,14 @@ struct PsReplay {
     PsReplayResult *result;
 };
 
+/* What an activity is to one of its streams. */
+static inline PsOpKind ps_activity_kind(const PsReplay *replay, PsActivity number, guint lane,
+                                        PsStreamKind stream)
+{
+    const PsReplayActivity *activity = &g_array_index(replay->activities, PsReplayActivity, number);
+    return activity->class->kind(replay, activity, lane, stream);
+}
+
 /* Global number of a lane's microbatch. */
 static inline gint64 ps_lane_microbatch(const PsReplay *replay, const PsLane *lane, gint64 index)
 {
@@ -203,8 +211,6 @@ PsActivity ps_activity_open(PsReplay *replay, guint n_claims, const PsReplayActi
 /* For duration_ps, or for as long as the fabric takes. */
 void ps_activity_claim(PsReplay *replay, PsActivity activity, guint lane, PsStreamKind stream,
                        gint64 duration_ps);
-PsOpKind ps_activity_kind(const PsReplay *replay, PsActivity activity, guint lane,
-                          PsStreamKind stream);
 extern const PsStreamFuncs ps_activity_stream_funcs;
 
 /* ---- lane.c: steps -------------------------------------------------------------------------- */
@@ -252,32 +258,35 @@ void ps_update_step_done(PsReplay *replay, guint lane);
 /* Whether the lane has begun to apply gradients. */
 gboolean ps_update_try_apply(PsReplay *replay, guint lane);
 
-/* ---- feed.c: how long microbatches come, and what is measured meanwhile --------------------- */
+/* ---- observe.c: what is measured, and for how long ------------------------------------------ */
 
 /* Microbatches per block of the search for the steady state: see steady.h. */
-gint64 ps_feed_block(const PsReplay *replay);
-PsSteady *ps_feed_new_steady(PsReplay *replay);
-guint ps_feed_joint_rows(const PsReplay *replay);
+gint64 ps_observe_block(const PsReplay *replay);
+PsSteady *ps_observe_new_steady(PsReplay *replay);
+guint ps_observe_joint_rows(const PsReplay *replay);
 /* Rows of the block vector: steps, then transfers, then collectives of stages, then samples. */
 guint ps_link_row(const PsReplay *replay, const PsLink *link);
 guint ps_joint_row(const PsReplay *replay, guint stage, guint joint);
 guint ps_loader_row(const PsReplay *replay);
 /* Op `index` of a row starts now. */
-void ps_feed_record(PsReplay *replay, guint row, gint64 index);
+void ps_observe_record(PsReplay *replay, guint row, gint64 index);
 /* The step that the lane has taken starts now. */
-void ps_feed_record_step(PsReplay *replay, const PsLane *lane);
+void ps_observe_step(PsReplay *replay, const PsLane *lane);
+/* The measuring window ends now and has seen so many microbatches. */
+void ps_observe_end_window(PsReplay *replay, gint64 microbatches);
+/* Microbatches that every stage is through with. */
+gint64 ps_observe_count_done(const PsReplay *replay);
+/* The same for a window that began with the run. */
+void ps_observe_end_whole_run(PsReplay *replay, gint64 microbatches);
+
+/* ---- feed.c: how long microbatches come ----------------------------------------------------- */
+
 /* All lanes do what they can. */
 void ps_feed_start(PsReplay *replay);
 /* No microbatch from `end` on: lanes with nothing left to do drain. */
 void ps_feed_set_end(PsReplay *replay, gint64 end);
 /* Event: the steady state is found, or given up. */
 void ps_feed_close(gpointer replay, guint64 unused);
-/* The measuring window ends now and has seen so many microbatches. */
-void ps_feed_end_window(PsReplay *replay, gint64 microbatches);
-/* Microbatches that every stage is through with. */
-gint64 ps_feed_count_done(const PsReplay *replay);
-/* The same for a window that began with the run. */
-void ps_feed_end_whole_run(PsReplay *replay, gint64 microbatches);
 
 /* ---- overflow.c ----------------------------------------------------------------------------- */
 
