@@ -18,8 +18,8 @@ typedef struct {
  *
  * Rules: stages partition the layers; no edge runs from a later to an earlier stage, so that stages
  * are contiguous; d divides N; sum d <= min(N, K); sum d*t <= K; every layer can run at t; memory
- * <= M; y·d <= N with sufficient in-flight bounds. With levels stages lie as sim/plan/place.h says; those of a file that does not say where
- * are placed with the least largest load.
+ * <= M; y·d <= N with sufficient in-flight bounds. With levels stages lie as sim/plan/place.h says;
+ * those of a file that does not say where are placed with the least largest load.
  *
  * Errors (INPUT): layers and TMPCs that the profile does not have, and what
  * ps_plan_file_resolve refuses. */

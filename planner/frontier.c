@@ -99,7 +99,7 @@ static void refuse_target(PsPlanning *planning, double tps_s, GError **error)
     ps_error(error, PS_ERROR_NEGATIVE,
              "%s: no plan on %s reaches a TPS of %.13g s: the best is %.13g s%s",
              costs->profile->path, devices, tps_s, layout_tps_s(planning, best),
-             planning->exact ? "" : PS_ALONG_ONE_ORDER);
+             planning->exact ? "" : PS_TAKEN_TOGETHER);
 }
 
 /* The threshold of a target; one that a plan meets exactly is not lost to rounding. */

@@ -129,7 +129,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     g_autoptr(PsTable) table = people ? ps_table_new(people_columns, G_N_ELEMENTS(people_columns))
                                       : ps_table_new(script_columns, G_N_ELEMENTS(script_columns));
     if (!plan->optimal) {
-        ps_scope_note_order();
+        ps_scope_note_contracted();
     }
     Report report = {request->profile, estimate->tps_s, people, table};
     const PsBaselineResult best = {plan, NAN, NULL};

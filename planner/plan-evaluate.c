@@ -88,7 +88,7 @@ static void print_distance(const Verdict *verdict, PsOutput *output)
     g_string_append_printf(text, "The best plan%s%s has TPS %s%s",
                            verdict->among != NULL ? " " : "",
                            verdict->among != NULL ? verdict->among : "", best,
-                           verdict->proven ? "" : " (along one order of the layers)");
+                           verdict->proven ? "" : " (with layers taken together)");
     if (verdict->best_nested_tps_s != verdict->best_tps_s) {
         g_string_append_printf(text, ", the best with nested degrees %s", nested);
     }

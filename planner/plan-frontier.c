@@ -109,7 +109,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
     g_autoptr(GPtrArray) points =
         frontiers[i].points(request->profile, &request->setting, &request->options, &exact);
     if (!exact) {
-        ps_scope_note_order();
+        ps_scope_note_contracted();
     }
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {

@@ -66,9 +66,9 @@ static gboolean devices(const PsPlanRequest *request, GError **error)
     g_autofree char *class = among(plan);
     g_autofree char *claim =
         g_strdup_printf("%sno plan%s on fewer devices reaches the target",
-                        proven ? "proven: " : "along one order of the layers ", class);
+                        proven ? "proven: " : "with layers taken together ", class);
     if (!proven) {
-        ps_scope_note_order();
+        ps_scope_note_contracted();
     }
     return ps_plan_deliver(request, plan, claim, error);
 }

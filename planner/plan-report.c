@@ -81,7 +81,7 @@ static char *claim_of(const PsPlan *plan)
     if (plan->gap > 0) {
         g_autofree char *gap = ps_percent_up(plan->gap);
         return g_strdup_printf("not proven optimal: at most %s above the optimum (more than %d "
-                               "downsets; planned along one order of the layers)",
+                               "downsets; planned with layers taken together)",
                                gap, PS_MOST_DOWNSETS);
     }
     return g_strdup("not proven optimal");

@@ -32,7 +32,7 @@ static gboolean run(const PsPlanRequest *request, GError **error)
         ps_plan_list_add(list, &(PsListedPlan){.plan = plan, .remark = ""});
     }
     if (!planning->exact) {
-        ps_scope_note_order();
+        ps_scope_note_contracted();
     }
     g_autoptr(PsOutput) output = ps_output_open("-", error);
     if (output == NULL) {

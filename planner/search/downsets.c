@@ -10,6 +10,10 @@ typedef struct {
 
 typedef struct {
     const PsProfile *profile;
+    const guint *group_of; /* [n_layers]: of a contracted graph; NULL: all downsets */
+    const guint *order;    /* then also those along this order of the layers, from the sink ... */
+    guint n_ordered;       /* ... of which so many have been met, */
+    guint last_ordered;    /* this one last */
     guint n_words;
     GArray *sets;   /* guint64 */
     GArray *firsts; /* guint */
@@ -82,20 +86,102 @@ static gboolean can_join(const PsProfile *profile, const guint64 *set, guint lay
     return TRUE;
 }
 
+/* ---- contracted ----------------------------------------------------------------------------- */
+
+/* How a downset stands to the groups. */
+typedef struct {
+    const guint64 *set;
+    guint *n_missing; /* [n_layers]: layers of a group that are not in the set */
+    guint *last;      /* [n_layers]: the last layer of them, in topological order */
+    guint n_open;     /* groups that are in it in part */
+    guint open;       /* one of them */
+} Standing;
+
+static void stand(const Builder *builder, Standing *standing)
+{
+    guint n = builder->profile->n_layers;
+    g_autofree gboolean *begun = g_new0(gboolean, n);
+    memset(standing->n_missing, 0, n * sizeof(guint));
+    for (guint v = 0; v < n; v++) {
+        guint group = builder->group_of[v];
+        if (ps_set_has(standing->set, v)) {
+            begun[group] = TRUE;
+        } else {
+            standing->n_missing[group]++;
+            standing->last[group] = v;
+        }
+    }
+    standing->n_open = 0;
+    for (guint group = 0; group < n; group++) {
+        if (begun[group] && standing->n_missing[group] > 0) {
+            standing->n_open++;
+            standing->open = group;
+        }
+    }
+}
+
+/* Whether all that a group's layers lead to is in the set or in the group. */
+static gboolean is_ready(const Builder *builder, const guint64 *set, guint group)
+{
+    const PsProfile *profile = builder->profile;
+    for (guint e = 0; e < profile->n_edges; e++) {
+        const PsEdge *edge = &profile->edges[e];
+        if (builder->group_of[edge->source] == group && builder->group_of[edge->target] != group &&
+            !ps_set_has(set, edge->target)) {
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* One group at a time, each from its last layer on. (The order of the layers may have begun one
+ * that is not ready: then only the order goes on.) */
+static gboolean may_take_in(const Builder *builder, const Standing *standing, guint layer)
+{
+    guint group = builder->group_of[layer];
+    return layer == standing->last[group] &&
+           (standing->n_open == 0 || (standing->n_open == 1 && group == standing->open)) &&
+           is_ready(builder, standing->set, group);
+}
+
+/* ---- one by one ----------------------------------------------------------------------------- */
+
+static guint add_cover(Builder *builder, guint current, guint layer, guint64 *scratch)
+{
+    memcpy(scratch, set_at(builder, current), builder->n_words * sizeof *scratch);
+    scratch[layer / 64] |= (guint64)1 << (layer % 64);
+    PsCover cover = {layer, find_or_add(builder, scratch)};
+    g_array_append_val(builder->covers, cover);
+    return cover.next;
+}
+
 /* Appends the covers of one downset, and with them the downsets that were not met before. Breadth
  * first, so sizes never fall along the list. */
-static void expand(Builder *builder, guint current, guint64 *scratch)
+static void expand(Builder *builder, guint current, guint64 *scratch, Standing *standing)
 {
+    const PsProfile *profile = builder->profile;
+    guint along = G_MAXUINT, next_ordered = G_MAXUINT;
     g_array_append_val(builder->firsts, builder->covers->len);
-    for (guint layer = 0; layer < builder->profile->n_layers; layer++) {
-        if (!can_join(builder->profile, set_at(builder, current), layer)) {
+    if (builder->group_of != NULL) {
+        standing->set = set_at(builder, current);
+        stand(builder, standing);
+        if (current == builder->last_ordered && builder->n_ordered < profile->n_layers) {
+            along = builder->order[builder->n_ordered++];
+        }
+    }
+    for (guint layer = 0; layer < profile->n_layers; layer++) {
+        const guint64 *set = set_at(builder, current);
+        if (standing != NULL) {
+            standing->set = set;
+        }
+        if (!can_join(profile, set, layer) ||
+            (standing != NULL && layer != along && !may_take_in(builder, standing, layer))) {
             continue;
         }
-        memcpy(scratch, set_at(builder, current), builder->n_words * sizeof *scratch);
-        scratch[layer / 64] |= (guint64)1 << (layer % 64);
-        PsCover cover = {layer, find_or_add(builder, scratch)};
-        g_array_append_val(builder->covers, cover);
+        guint next = add_cover(builder, current, layer, scratch);
+        next_ordered = layer == along ? next : next_ordered;
     }
+    builder->last_ordered = along != G_MAXUINT ? next_ordered : builder->last_ordered;
 }
 
 /* Moves the builder's lists over; with no more than `limit` sets, else frees them. */
@@ -115,8 +201,9 @@ static PsDownsets *finish(Builder *builder, guint limit)
     return downsets;
 }
 
-static Builder begin(const PsProfile *profile, guint64 *empty)
+static Builder begin(const PsProfile *profile)
 {
+    g_autofree guint64 *empty = g_new0(guint64, (profile->n_layers + 63) / 64);
     Builder builder = {
         .profile = profile,
         .n_words = (profile->n_layers + 63) / 64,
@@ -129,15 +216,20 @@ static Builder begin(const PsProfile *profile, guint64 *empty)
     return builder;
 }
 
+static PsDownsets *enumerate(Builder *builder, guint limit, Standing *standing)
+{
+    g_autofree guint64 *scratch = g_new0(guint64, builder->n_words);
+    guint expanded = 0;
+    while (expanded < builder->n_sets && builder->n_sets <= limit) {
+        expand(builder, expanded++, scratch, standing);
+    }
+    return finish(builder, limit);
+}
+
 PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit)
 {
-    g_autofree guint64 *scratch = g_new0(guint64, (profile->n_layers + 63) / 64);
-    Builder builder = begin(profile, scratch);
-    guint expanded = 0;
-    while (expanded < builder.n_sets && builder.n_sets <= limit) {
-        expand(&builder, expanded++, scratch);
-    }
-    return finish(&builder, limit);
+    Builder builder = begin(profile);
+    return enumerate(&builder, limit, NULL);
 }
 
 /* Appends the layer behind everything that it leads to. Depth first, without recursion: a chain may
@@ -165,9 +257,10 @@ static void append_after_successors(const PsProfile *profile, guint layer, guint
     }
 }
 
-PsDownsets *ps_downsets_chain(const PsProfile *profile)
+/* From the sink on. Caller frees. */
+static guint *order_by_branches(const PsProfile *profile)
 {
-    g_autofree guint *order = g_new(guint, profile->n_layers); /* from the sink */
+    guint *order = g_new(guint, profile->n_layers);
     g_autofree gboolean *seen = g_new0(gboolean, profile->n_layers);
     guint n_done = 0;
     for (guint v = 0; v < profile->n_layers; v++) {
@@ -175,16 +268,19 @@ PsDownsets *ps_downsets_chain(const PsProfile *profile)
             append_after_successors(profile, v, &n_done, order, seen);
         }
     }
-    g_autofree guint64 *set = g_new0(guint64, (profile->n_layers + 63) / 64);
-    Builder builder = begin(profile, set);
-    for (guint i = 0; i < profile->n_layers; i++) {
-        g_array_append_val(builder.firsts, builder.covers->len);
-        set[order[i] / 64] |= (guint64)1 << (order[i] % 64);
-        PsCover cover = {order[i], find_or_add(&builder, set)};
-        g_array_append_val(builder.covers, cover);
-    }
-    g_array_append_val(builder.firsts, builder.covers->len);
-    return finish(&builder, G_MAXUINT);
+    return order;
+}
+
+PsDownsets *ps_downsets_contracted(const PsProfile *profile, const guint *group_of, guint limit)
+{
+    g_autofree guint *order = order_by_branches(profile);
+    g_autofree guint *n_missing = g_new(guint, profile->n_layers);
+    g_autofree guint *last = g_new(guint, profile->n_layers);
+    Standing standing = {.n_missing = n_missing, .last = last};
+    Builder builder = begin(profile);
+    builder.group_of = group_of;
+    builder.order = order;
+    return enumerate(&builder, limit, &standing);
 }
 
 void ps_downsets_free(PsDownsets *downsets)

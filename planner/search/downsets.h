@@ -22,9 +22,11 @@ typedef struct {
 
 /* Enumerates them all; NULL where there are more than `limit`. */
 PsDownsets *ps_downsets_new(const PsProfile *profile, guint limit);
-/* Only those along one order of the layers: the graph contracted to a chain. The order follows each
- * branch to its end before it begins the next, so that stages along it cut few edges. */
-PsDownsets *ps_downsets_chain(const PsProfile *profile);
+/* Only those of a contracted graph: sets of whole groups, but for one group that is taken in from
+ * its last layer on; and those along one order of the layers, which follows each branch to its end
+ * before it begins the next. group_of: [n_layers], as ps_contraction_groups has it. NULL where
+ * there are more than `limit`; with one group there are at most 2 n_layers. */
+PsDownsets *ps_downsets_contracted(const PsProfile *profile, const guint *group_of, guint limit);
 void ps_downsets_free(PsDownsets *downsets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsDownsets, ps_downsets_free)
 

@@ -1,15 +1,40 @@
 #include "planner/search/planning.h"
 
+#include "planner/search/contraction.h"
 #include "planner/search/explain.h"
 #include "planner/search/layout-plan.h"
 #include "planner/search/scope.h"
 #include "sim/base/error.h"
 
+/* Downsets of a contracted graph: pairs of them are what planning takes its time for. */
+#define MOST_CONTRACTED 4000
+
+/* Of the graph contracted as little as it must be. */
+static PsDownsets *contract(const PsProfile *profile)
+{
+    g_autoptr(PsContraction) contraction = ps_contraction_new(profile);
+    PsDownsets *best = NULL;
+    guint limit = MAX(MOST_CONTRACTED, 2 * profile->n_layers), few = 1, many = profile->n_layers;
+    while (few < many || best == NULL) {
+        guint n_groups = few + (many - few) / 2;
+        g_autofree guint *group_of = ps_contraction_groups(contraction, n_groups);
+        PsDownsets *downsets = ps_downsets_contracted(profile, group_of, limit);
+        if (downsets != NULL) {
+            ps_downsets_free(best);
+            best = downsets;
+            few = n_groups + 1;
+        } else {
+            many = n_groups;
+        }
+    }
+    return best;
+}
+
 PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact)
 {
     PsDownsets *downsets = ps_downsets_new(profile, PS_MOST_DOWNSETS);
     *exact = downsets != NULL;
-    return *exact ? downsets : ps_downsets_chain(profile);
+    return *exact ? downsets : contract(profile);
 }
 
 PsPlanning *ps_planning_new(const PsProfile *profile, const PsSetting *setting,
@@ -95,7 +120,7 @@ static void explain(const PsPlanning *planning, GError **error)
     g_autofree char *why =
         ps_explain_no_fit(planning->costs, planning->downsets, planning->options.degrees);
     ps_error(error, PS_ERROR_NEGATIVE, "%s: %s%s", planning->costs->profile->path, why,
-             planning->exact ? "" : PS_ALONG_ONE_ORDER);
+             planning->exact ? "" : PS_TAKEN_TOGETHER);
 }
 
 PsLayout *ps_planning_best(PsPlanning *planning, GError **error)

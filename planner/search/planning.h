@@ -14,8 +14,9 @@ typedef struct {
     PsSearch *searches[PS_N_DEGREES]; /* made when first asked for */
 } PsPlanning;
 
-/* All downsets of the graph, or where there are more than PS_MOST_DOWNSETS those along one order of
- * its layers (*exact is FALSE then): plans are as valid, but others may be better. */
+/* All downsets of the graph, or where there are more than PS_MOST_DOWNSETS those of a contracted
+ * one
+ * (*exact is FALSE then): plans are as valid, but others may be better. */
 #define PS_MOST_DOWNSETS 20000 /* tables grow with the square */
 PsDownsets *ps_planning_downsets(const PsProfile *profile, gboolean *exact);
 

@@ -99,9 +99,9 @@ char *ps_scope_text(const PsPlannerOptions *options)
     return g_string_free(text, text->len == 0);
 }
 
-void ps_scope_note_order(void)
+void ps_scope_note_contracted(void)
 {
-    ps_note("the graph has more than %d downsets: this is about plans along one order of the "
-            "layers; others may be better",
+    ps_note("the graph has more than %d downsets: this is about plans with layers taken "
+            "together; others may be better",
             PS_MOST_DOWNSETS);
 }

@@ -12,9 +12,9 @@ gboolean ps_scope_has(const PsPlannerOptions *options, const PsPlan *plan,
                       const PsProfile *profile);
 
 /* Ends an error that is only true of those. */
-#define PS_ALONG_ONE_ORDER                                                                         \
-    " (all this along one order of the layers: the graph has too many downsets to search them "    \
+#define PS_TAKEN_TOGETHER                                                                          \
+    " (all this with layers taken together: the graph has too many downsets to search them "       \
     "all)"
 
 /* Says on standard error that the graph has too many downsets to search them all. */
-void ps_scope_note_order(void);
+void ps_scope_note_contracted(void);
