@@ -1,7 +1,8 @@
 /* Times whole processes: `pipersim plan`, reading the profile included, beside what the published
- * implementation took on a two-core machine; then how the time grows with devices, microbatches and
- * layers, and `validate` from end to end. Median of several runs; memory is the process's largest
- * resident set. */
+ * implementation took on a two-core machine; then how the time grows with devices, microbatches,
+ * layers, levels and downsets, what each objective takes, and `validate` from end to end. Median of
+ * several runs; memory is the process's largest resident set. */
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,92 @@ static void show_levels(const char *program)
     }
 }
 
+/* Branches of layers beside each other, of 1 to 7 ms, that fit only if some recompute. */
+static void write_branches(const char *path, guint branches, guint length)
+{
+    GString *json = g_string_new("{\"maxDevices\": 16, \"maxMemoryPerDevice\": 1e9, "
+                                 "\"bandwidth\": 1e10, \"mbsInBatch\": 64, \"nodes\": [");
+    GString *edges = g_string_new(NULL);
+    for (guint v = 0; v < branches * length; v++) {
+        gboolean first = v % length == 0, last = v % length == length - 1;
+        g_autofree char *in = first ? g_strdup("") : g_strdup_printf("\"%u\": 0", v - 1);
+        g_autofree char *out = last ? g_strdup("") : g_strdup_printf("\"%u\": 0", v + 1);
+        g_string_append_printf(json, "%s{\"id\": %u, \"name\": \"l\", \"TMPCs\": {\"1\": [",
+                               v > 0 ? ", " : "", v);
+        for (guint i = 0; i < 2; i++) {
+            g_string_append_printf(
+                json,
+                "%s{\"id\": \"%s\", \"timePerSample\": %.4f, \"parameterSize\": 1e6, "
+                "\"memoryUsageA\": %.0f, \"memoryUsageB\": 1e6, \"syncTimeFw\": {%s}, "
+                "\"syncTimeBw\": {%s}}",
+                i > 0 ? ", " : "", i > 0 ? "activation recomp" : "vanilla",
+                (1 + v % 7) * (i > 0 ? 1.3e-3 : 1e-3), (i > 0 ? 2e9 : 8e9) / (branches * length),
+                in, out);
+        }
+        g_string_append(json, "]}}");
+        if (!last) {
+            g_string_append_printf(
+                edges, "%s{\"sourceId\": %u, \"destId\": %u, \"communicationCost\": 1e5}",
+                edges->len > 0 ? ", " : "", v, v + 1);
+        }
+    }
+    g_string_append_printf(json, "], \"edges\": [%s]}", edges->str);
+    g_assert(g_file_set_contents(path, json->str, -1, NULL));
+    g_string_free(json, TRUE);
+    g_string_free(edges, TRUE);
+}
+
+static void show_downsets(const char *program)
+{
+    static const struct {
+        guint branches, length;
+    } rows[] = {{1, 100}, {1, 300}, {1, 1000}, {2, 20}, {2, 50}, {2, 100}, {3, 20}, {3, 100}};
+    g_autofree char *folder = g_dir_make_tmp("pipersim-bench-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "branches.json", NULL);
+    printf("\nplan, growth with layers and downsets (16 devices, N = 64; 20000 are contracted)\n"
+           "branches  layers  downsets    ours s      MB\n");
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        write_branches(path, rows[i].branches, rows[i].length);
+        g_autofree char *arguments = g_strdup_printf("plan %s --format json", path);
+        guint n_downsets = 1;
+        for (guint k = 0; k < rows[i].branches; k++) {
+            n_downsets *= rows[i].length + 1;
+        }
+        Cost cost = median_of(program, arguments);
+        printf("%8u  %6u  %8u  %8.4f  %6.1f\n", rows[i].branches, rows[i].branches * rows[i].length,
+               n_downsets, cost.seconds, cost.megabytes);
+    }
+    g_unlink(path);
+    g_rmdir(folder);
+}
+
+static void show_objectives(const char *program)
+{
+    static const struct {
+        const char *what, *options;
+    } rows[] = {
+        {"steady", ""},
+        {"flush", "--objective flush"},
+        {"flush, N = 64", "--objective flush --microbatches 64"},
+        {"nested", "--degrees nested"},
+        {"sufficient", "--in-flight sufficient"},
+        {"the 20 best", "--top 20"},
+        {"certify", "--certify"},
+        {"frontier, devices", "--frontier devices"},
+        {"frontier, memory", "--frontier memory"},
+    };
+    printf("\nplan, what is asked (bert32-a100, 64 devices, N = 1920, 8 GiB)\n"
+           "asked for          ours s      MB\n");
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *arguments =
+            g_strdup_printf("plan " PROFILES "bert32-a100.json --bandwidth 25GiB/s --memory 8GiB "
+                            "--devices 64 --format csv %s",
+                            rows[i].options);
+        Cost cost = median_of(program, arguments);
+        printf("%-17s  %6.3f  %6.1f\n", rows[i].what, cost.seconds, cost.megabytes);
+    }
+}
+
 static void time_validate(const char *program)
 {
     static const char *const assumptions[] = {"piper", "real"};
@@ -175,6 +262,8 @@ int main(int argc, char **argv)
     compare_with_reference(argv[1]);
     show_growth(argv[1]);
     show_levels(argv[1]);
+    show_downsets(argv[1]);
+    show_objectives(argv[1]);
     time_validate(argv[1]);
     return 0;
 }
