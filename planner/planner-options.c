@@ -53,7 +53,8 @@ static gboolean forbid(const char *what, const PsPlannerChoices *choices, PsPlan
     if (!choose("forbid", what, names, &index, error)) {
         return FALSE;
     }
-    if (index == 2 && choices->recompute != NULL) {
+    if (index == 2 && choices->recompute != NULL &&
+        !g_str_equal(choices->recompute, ps_recompute_names[PS_RECOMPUTE_NONE])) {
         ps_error(error, PS_ERROR_USAGE,
                  "--forbid recompute and --recompute %s do not go together (expected one of them)",
                  choices->recompute);
