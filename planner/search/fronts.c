@@ -1,11 +1,16 @@
 #include "planner/search/fronts.h"
 
+#include <string.h>
+
 struct PsFronts {
     const PsCosts *costs;
     guint n_downsets, n_shapes;
     gboolean has_levels; /* more than one */
     gboolean break_ties;
-    GArray **fronts;    /* [n_downsets][n_shapes] of PsEntry: s ascending, devices descending */
+    GArray **fronts;    /* [n_downsets][n_shapes] of PsEntry: s ascending, devices descending; NULL
+                           until the first comes */
+    guint n_words;      /* 64-bit words for the shapes */
+    guint64 *occupied;  /* [n_downsets][n_words]: shapes that have entries; mostly few of many */
     guint *wider;       /* other shapes that cover shape i (degrees.h) are [first_wider[i] ..] */
     guint *first_wider; /* [n_shapes + 1] */
 };
@@ -35,11 +40,9 @@ PsFronts *ps_fronts_new(const PsCosts *costs, PsDegrees degrees, guint n_downset
     fronts->n_shapes = ps_degrees_n_shapes(degrees, costs->n_divisors);
     fronts->has_levels = costs->levels.n > 1;
     list_wider(fronts, degrees);
-    gsize n = (gsize)n_downsets * fronts->n_shapes;
-    fronts->fronts = g_new(GArray *, n);
-    for (gsize i = 0; i < n; i++) {
-        fronts->fronts[i] = g_array_new(FALSE, FALSE, sizeof(PsEntry));
-    }
+    fronts->fronts = g_new0(GArray *, (gsize)n_downsets * fronts->n_shapes);
+    fronts->n_words = (fronts->n_shapes + 63) / 64;
+    fronts->occupied = g_new0(guint64, (gsize)n_downsets * fronts->n_words);
     return fronts;
 }
 
@@ -49,25 +52,15 @@ void ps_fronts_free(PsFronts *fronts)
         return;
     }
     for (gsize i = 0; i < (gsize)fronts->n_downsets * fronts->n_shapes; i++) {
-        g_array_unref(fronts->fronts[i]);
+        if (fronts->fronts[i] != NULL) {
+            g_array_unref(fronts->fronts[i]);
+        }
     }
     g_free(fronts->fronts);
+    g_free(fronts->occupied);
     g_free(fronts->wider);
     g_free(fronts->first_wider);
     g_free(fronts);
-}
-
-void ps_fronts_clear(PsFronts *fronts, gboolean break_ties)
-{
-    fronts->break_ties = break_ties;
-    for (gsize i = 0; i < (gsize)fronts->n_downsets * fronts->n_shapes; i++) {
-        g_array_set_size(fronts->fronts[i], 0);
-    }
-}
-
-guint ps_fronts_n_shapes(const PsFronts *fronts)
-{
-    return fronts->n_shapes;
 }
 
 static GArray *front_at(const PsFronts *fronts, guint downset, guint shape)
@@ -75,11 +68,56 @@ static GArray *front_at(const PsFronts *fronts, guint downset, guint shape)
     return fronts->fronts[(gsize)downset * fronts->n_shapes + shape];
 }
 
+guint ps_fronts_next(const PsFronts *fronts, guint downset, guint shape)
+{
+    const guint64 *occupied = fronts->occupied + (gsize)downset * fronts->n_words;
+    for (guint w = shape / 64; w < fronts->n_words; w++) {
+        guint64 bits = occupied[w] & (w == shape / 64 ? ~(guint64)0 << shape % 64 : ~(guint64)0);
+        if (bits != 0) {
+            return w * 64 + (guint)__builtin_ctzll(bits);
+        }
+    }
+    return G_MAXUINT;
+}
+
+/* All shapes of a downset that have entries. */
+#define FOR_EACH_SHAPE(shape, fronts, downset)                                                     \
+    for (guint shape = ps_fronts_next(fronts, downset, 0); shape != G_MAXUINT;                     \
+         shape = ps_fronts_next(fronts, downset, shape + 1))
+
+void ps_fronts_clear(PsFronts *fronts, gboolean break_ties)
+{
+    fronts->break_ties = break_ties;
+    for (guint i = 0; i < fronts->n_downsets; i++) {
+        FOR_EACH_SHAPE(shape, fronts, i)
+        {
+            g_array_set_size(front_at(fronts, i, shape), 0);
+        }
+    }
+    memset(fronts->occupied, 0,
+           (gsize)fronts->n_downsets * fronts->n_words * sizeof *fronts->occupied);
+}
+
+guint ps_fronts_n_shapes(const PsFronts *fronts)
+{
+    return fronts->n_shapes;
+}
+
 const PsEntry *ps_front(const PsFronts *fronts, guint downset, guint shape, guint *n_entries)
 {
     const GArray *front = front_at(fronts, downset, shape);
     *n_entries = front->len;
     return (const PsEntry *)(void *)front->data;
+}
+
+static GArray *open_front(PsFronts *fronts, guint downset, guint shape)
+{
+    GArray **front = &fronts->fronts[(gsize)downset * fronts->n_shapes + shape];
+    if (*front == NULL) {
+        *front = g_array_new(FALSE, FALSE, sizeof(PsEntry));
+    }
+    fronts->occupied[(gsize)downset * fronts->n_words + shape / 64] |= (guint64)1 << shape % 64;
+    return *front;
 }
 
 /* Whether `a` can take the place of `b` under every continuation. *tie: both may then end with as
@@ -114,7 +152,7 @@ static gboolean dominates(const PsFronts *fronts, const PsEntry *a, const PsEntr
 
 void ps_fronts_add(PsFronts *fronts, guint downset, guint shape, const PsEntry *entry)
 {
-    GArray *front = front_at(fronts, downset, shape);
+    GArray *front = open_front(fronts, downset, shape);
     PsEntry *entries = (PsEntry *)(void *)front->data;
     guint kept = 0, at = 0;
     for (guint i = 0; i < front->len; i++) {
@@ -133,7 +171,7 @@ void ps_fronts_add(PsFronts *fronts, guint downset, guint shape, const PsEntry *
 
 static gboolean hopeless_in(const PsFronts *fronts, const GArray *front, const PsEntry *entry)
 {
-    for (guint i = 0; i < front->len; i++) {
+    for (guint i = 0; front != NULL && i < front->len; i++) {
         const PsEntry *other = &g_array_index(front, PsEntry, i);
         if (other->sum_data_parallel > entry->sum_data_parallel) {
             return FALSE;
@@ -165,18 +203,14 @@ gboolean ps_fronts_hopeless(const PsFronts *fronts, guint downset, guint shape,
 
 gboolean ps_fronts_reach(const PsFronts *fronts, guint downset)
 {
-    for (guint shape = 0; shape < fronts->n_shapes; shape++) {
-        if (front_at(fronts, downset, shape)->len > 0) {
-            return TRUE;
-        }
-    }
-    return FALSE;
+    return ps_fronts_next(fronts, downset, 0) != G_MAXUINT;
 }
 
 void ps_fronts_least(const PsFronts *fronts, guint downset, guint *window, guint *devices)
 {
     *window = *devices = G_MAXUINT;
-    for (guint shape = 0; shape < fronts->n_shapes; shape++) {
+    FOR_EACH_SHAPE(shape, fronts, downset)
+    {
         const GArray *front = front_at(fronts, downset, shape);
         for (guint i = 0; i < front->len; i++) {
             const PsEntry *entry = &g_array_index(front, PsEntry, i);
@@ -200,7 +234,8 @@ static gboolean is_better(const PsFronts *fronts, const PsEntry *a, const PsEntr
 const PsEntry *ps_fronts_best(const PsFronts *fronts, guint downset)
 {
     const PsEntry *best = NULL;
-    for (guint shape = 0; shape < fronts->n_shapes; shape++) {
+    FOR_EACH_SHAPE(shape, fronts, downset)
+    {
         const GArray *front = front_at(fronts, downset, shape);
         for (guint i = 0; i < front->len; i++) {
             const PsEntry *entry = &g_array_index(front, PsEntry, i);

@@ -38,7 +38,11 @@ void ps_fronts_clear(PsFronts *fronts, gboolean break_ties);
 
 guint ps_fronts_n_shapes(const PsFronts *fronts);
 
-/* The entries of one front by rising sum of d, until the next is added there. */
+/* The first shape from this one on of which a downset has entries; G_MAXUINT where there is none.
+ */
+guint ps_fronts_next(const PsFronts *fronts, guint downset, guint shape);
+
+/* The entries of one front that has some, by rising sum of d, until the next is added there. */
 const PsEntry *ps_front(const PsFronts *fronts, guint downset, guint shape, guint *n_entries);
 
 /* Puts an entry in unless one there dominates it; drops those that it dominates. */

@@ -304,12 +304,11 @@ static void put_on_all(const PsSearch *search, Stage *stage)
     stage->most_sum = MIN(search->devices, search->costs->setting.microbatches);
     stage->most_devices = search->most_devices[stage->run.upper];
     Rest rest;
-    for (rest.shape = 0; rest.shape < search->n_shapes; rest.shape++) {
+    guint lower = stage->run.lower;
+    for (rest.shape = ps_fronts_next(search->fronts, lower, 0); rest.shape != G_MAXUINT;
+         rest.shape = ps_fronts_next(search->fronts, lower, rest.shape + 1)) {
         guint n_entries;
-        const PsEntry *front = ps_front(search->fronts, stage->run.lower, rest.shape, &n_entries);
-        if (n_entries == 0) {
-            continue;
-        }
+        const PsEntry *front = ps_front(search->fronts, lower, rest.shape, &n_entries);
         rest.first = search->transitions + search->first_transition[rest.shape];
         rest.end = search->transitions + search->first_transition[rest.shape + 1];
         while (rest.first < rest.end && rest.first->divisor < first_divisor) {
