@@ -124,10 +124,14 @@ static void add_batches(GString *text, const PsRunSummary *summary, const PsPace
 
 #define MOST_TOLD 4
 
-/* Replicas that keep each other waiting stay within what they may have in flight. */
+/* Replicas that keep each other waiting, by collectives of a batch, stay together in the long run.
+ */
 static void add_leads(GString *text, const PsRunSummary *summary, const PsMeasure *measure)
 {
     guint n = 0;
+    if (g_strcmp0(g_hash_table_lookup(summary->settings, "resync"), "batch") == 0) {
+        return;
+    }
     for (guint i = 0; i < summary->n_stages; i++) {
         const PsMeasuredStage *stage = &measure->stages[i];
         gint64 gained = stage->lead_after - stage->lead_before;

@@ -112,8 +112,8 @@ guint ps_loader_row(const PsReplay *replay)
  * checkpoint has moved twice. */
 #define MAX_BLOCKS 8192
 #define MIN_BLOCKS 8
-/* With jitter there is none: the window is the second half of so many. */
-#define RANDOM_BLOCKS 64
+/* With jitter there is none: the window is the second half of so many batches, or longer blocks. */
+#define RANDOM_BATCHES 64
 #define MAX_STARTS 4000000
 #define MAX_STARTS_ON_NETWORK 400000
 
@@ -252,8 +252,10 @@ PsSteady *ps_observe_new_steady(PsReplay *replay)
         gboolean joint = i >= ps_joint_row(replay, 0, 0);
         n_starts += per_block[i] * (joint && shared ? 1 : replay->workload->copies);
     }
-    gint64 max_blocks =
-        ps_disturbance_is_random(replay->settings->disturbance) ? RANDOM_BLOCKS : MAX_BLOCKS;
+    gint64 per_batch = MAX(replay->workload->microbatches / replay->block, 1);
+    gint64 max_blocks = ps_disturbance_is_random(replay->settings->disturbance)
+                            ? RANDOM_BATCHES * per_batch
+                            : MAX_BLOCKS;
     gint64 most = replay->fabric != NULL ? MAX_STARTS_ON_NETWORK : MAX_STARTS;
     while (max_blocks > MIN_BLOCKS && max_blocks * n_starts > most) {
         max_blocks /= 2;

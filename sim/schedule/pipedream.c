@@ -2,8 +2,10 @@
 
 /* PipeDream (Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN Training", SOSP
  * 2019, section 3.3): asynchronous. Every backward updates the weights; each microbatch in flight
- * keeps the version that its forward used ("weight stashing"), so nobody waits for weights. Where
- * replicas reduce gradients once a batch, no more batches are under way than there are versions. */
+ * keeps the version that its forward used ("weight stashing"), so nobody waits for weights, and
+ * memory counts one for each. Where replicas reduce gradients once a batch, no more batches are
+ * under way than the microbatches in flight can span; the versions are fewer then than memory
+ * counts. */
 static gboolean next(const PsLanePosition *position, PsStepKind *kind)
 {
     return ps_one_forward_one_backward(position, 0, kind);

@@ -93,14 +93,11 @@ static inline gboolean ps_schedule_flushes(const PsSchedule *schedule)
     return schedule->list != NULL;
 }
 
-/* Different versions of the weights on a lane with so many microbatches per batch and in flight.
- * Where each microbatch in flight keeps its own, they are those of the batches that the
- * microbatches can be of, since weights change once a batch: 1 + ceil((y - 1) / batch). Gradients
- * that are still to be reduced become versions, so no more batches than that are under way: the
- * backward of batch b waits for the collective of batch b - versions. (Nothing else would keep a
- * lane from running ahead of a collective that takes longer than a batch. PyTorch's DDP keeps
- * gradients of one batch: its backward ends when they are reduced, Li et al., VLDB 2020,
- * section 3.2; that is one version.)
+/* Batches that a lane with so many microbatches per batch and in flight may have under way. Where
+ * each microbatch in flight keeps its own weights, they are as many as the microbatches can be of,
+ * 1 + ceil((y - 1) / batch): the backward of batch b waits for the collective of batch b less
+ * these. Nothing else would keep a lane from running ahead of a collective that takes longer than a
+ * batch. (Others are stricter: PyTorch's DDP ends a backward only when its gradients are reduced.)
  */
 guint ps_schedule_versions(const PsSchedule *schedule, guint batch, guint in_flight);
 
