@@ -225,14 +225,14 @@ static void judge_memory(const Judge *judge, const PsPlan *plan)
     g_autofree char *there = ps_quantity_format(PS_BYTES, judge->setting->memory_bytes);
     for (guint s = 0; s < plan->n_stages; s++) {
         const PsStageEstimate *cost = &estimate->stages[s];
-        if (cost->memory_bytes <= judge->setting->memory_bytes) {
+        if (ps_memory_fits(cost->memory_bytes, judge->setting->memory_bytes)) {
             continue;
         }
         const PsStage *stage = &plan->stages[s];
         double least_bytes = least_memory_bytes(judge->profile, stage, cost->in_flight);
         g_autofree char *layers = layers_text(judge, stage->layers, stage->n_layers);
-        g_autofree char *needed = ps_quantity_format(PS_BYTES, cost->memory_bytes);
-        g_autofree char *least = ps_quantity_format(PS_BYTES, least_bytes);
+        g_autofree char *needed = ps_quantity_format_up(PS_BYTES, cost->memory_bytes);
+        g_autofree char *least = ps_quantity_format_up(PS_BYTES, least_bytes);
         g_autofree char *otherwise = least_bytes < cost->memory_bytes
                                          ? g_strdup_printf("; the smallest TMPCs take %s", least)
                                          : g_strdup(" even with the smallest TMPCs");

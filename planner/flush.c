@@ -247,6 +247,7 @@ PsPlan *ps_flush_plan(const PsProfile *profile, const PsSetting *setting,
         bound_s = planning->exact ? refined_s : bound_s;
     }
     search.best->optimal = FALSE; /* in steady state perhaps, but that was not the question */
-    search.best->batch_gap = fmax(search.best_s / bound_s - 1, 0);
+    double gap = fmax(search.best_s / bound_s - 1, 0);
+    search.best->batch_gap = isfinite(gap) ? gap : NAN;
     return search.best;
 }

@@ -105,22 +105,27 @@ static void refuse_target(PsPlanning *planning, double tps_s, GError **error)
 /* The threshold of a target; one that a plan meets exactly is not lost to rounding. */
 static PsThreshold threshold_of(const PsPlanning *planning, double tps_s)
 {
-    double load = ceil(tps_s * (1 + 1e-12) / planning->costs->time_quantum_s);
-    return load < (double)PS_NO_THRESHOLD.numerator ? (PsThreshold){(gint64)load, 1, FALSE}
-                                                    : PS_NO_THRESHOLD;
+    double load = tps_s * (1 + 1e-12) / planning->costs->time_quantum_s;
+    gint64 parts = load < 1e12 ? 1000000 : 1;
+    return load < (double)PS_NO_THRESHOLD.numerator
+               ? (PsThreshold){(gint64)ceil(load * (double)parts), parts, FALSE}
+               : PS_NO_THRESHOLD;
 }
 
 static gboolean meets(const PsPlanning *planning, const PsLayout *layout, double tps_s)
 {
     PsThreshold load = ps_layout_load(layout), target = threshold_of(planning, tps_s);
-    return (double)load.numerator / (double)load.denominator <= (double)target.numerator;
+    return (__int128)load.numerator * target.denominator <=
+           (__int128)target.numerator * load.denominator;
 }
 
 /* Whether on fewer devices there is too much work for each. */
 static gboolean work_asks_for(const PsPlanning *planning, guint devices, double tps_s)
 {
-    return devices == 1 || ps_rest_least_load(planning->rest, devices - 1) >
-                               threshold_of(planning, tps_s).numerator;
+    PsThreshold target = threshold_of(planning, tps_s);
+    return devices == 1 ||
+           (__int128)ps_rest_least_load(planning->rest, devices - 1) * target.denominator >
+               target.numerator;
 }
 
 /* A layout tells how many devices there must be at the least. With levels that many may not do:

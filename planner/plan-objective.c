@@ -1,4 +1,6 @@
 /* What the best plan is best at: steady state, one synchronous batch, or few devices. */
+#include <math.h>
+
 #include "planner/flush.h"
 #include "planner/frontier.h"
 #include "planner/plan-mode.h"
@@ -35,9 +37,11 @@ static gboolean flush(const PsPlanRequest *request, GError **error)
     g_autofree char *most = ps_percent_up(plan->batch_gap / (1 + plan->batch_gap));
     g_autofree char *distance =
         plan->batch_gap > 0 ? g_strdup_printf("more than %s ", most) : g_strdup("");
-    g_autofree char *claim =
-        g_strdup_printf("a synchronous batch takes %s; proven: that of no plan%s is %sshorter",
-                        batch, class, distance);
+    g_autofree char *proof =
+        isnan(plan->batch_gap)
+            ? g_strdup("not proven shortest")
+            : g_strdup_printf("proven: that of no plan%s is %sshorter", class, distance);
+    g_autofree char *claim = g_strdup_printf("a synchronous batch takes %s; %s", batch, proof);
     return ps_plan_deliver(request, plan, claim, error);
 }
 

@@ -61,7 +61,7 @@ static char *list_raised(const PsRestoration *restoration, gboolean *fits)
         g_string_append_printf(text, "%sstage %u from %u to %u (then %s)",
                                text->len > 0 ? ", " : "", i, stage->in_flight, stage->needed,
                                memory);
-        *fits &= stage->memory_bytes <= restoration->device_memory_bytes;
+        *fits &= ps_memory_fits(stage->memory_bytes, restoration->device_memory_bytes);
     }
     return g_string_free(text, FALSE);
 }

@@ -105,7 +105,7 @@ static void choose_quanta(PsCosts *costs)
         add_layer(costs, &costs->profile->layers[v], costs->most_in_flight, &time_s, &memory_bytes);
     }
     costs->time_quantum_s = choose_quantum(time_s, -24);
-    costs->memory_quantum_bytes = choose_quantum(memory_bytes, -3);
+    costs->memory_quantum_bytes = choose_quantum(memory_bytes, -9);
 }
 
 static void collect_degrees(PsCosts *costs)
@@ -305,7 +305,7 @@ PsCosts *ps_costs_new(const PsProfile *profile, const PsSetting *setting,
     }
     costs->restrictions = *restrictions;
     choose_quanta(costs);
-    costs->memory = (gint64)floor(setting->memory_bytes / costs->memory_quantum_bytes);
+    costs->memory = to_quanta(setting->memory_bytes, costs->memory_quantum_bytes);
     collect_degrees(costs);
     collect_divisors(costs);
     costs->layers = g_new0(PsLayerCost, (gsize)profile->n_layers * costs->n_degrees);

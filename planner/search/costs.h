@@ -2,7 +2,7 @@
  * by whatever road its sum was formed, equal stages tie exactly, and a certificate ("no plan is
  * faster") is a proof and not a statement about rounding.
  *
- * The time quantum is 1e-24 s, the memory quantum 1e-3 bytes, or the next power of ten at which the
+ * The time quantum is 1e-24 s, the memory quantum 1e-9 bytes, or the next power of ten at which the
  * sum of everything fits into 58 bits and every value into the 52 that a double has for it.
  * Profiles hold decimals, so their values are usually represented exactly; the rest is rounded to
  * nearest.

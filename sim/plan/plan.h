@@ -143,6 +143,12 @@ guint ps_plan_wants_too_many(const PsPlan *plan, guint64 *wanted);
  * such rules. */
 gboolean ps_plan_verify_places(const PsPlan *plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* Whether so much memory is there; sums of the same bytes may differ by their rounding. */
+static inline gboolean ps_memory_fits(double needed_bytes, double there_bytes)
+{
+    return needed_bytes <= there_bytes * (1 + 1e-12);
+}
+
 /* Legal: stages partition the layers, no edge runs from a later to an earlier stage (which makes
  * stages contiguous: no path leaves one and comes back), d divides N, sum d <= min(N, K),
  * sum d*t <= K, TMPCs exist, memory <= M; y·d <= N with sufficient in-flight bounds; with levels

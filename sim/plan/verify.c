@@ -181,8 +181,8 @@ static gboolean verify_memory(const PsPlan *plan, const PsProfile *profile, GErr
     g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
     for (guint s = 0; s < plan->n_stages; s++) {
         double needed = estimate->stages[s].memory_bytes, there = plan->setting.memory_bytes;
-        if (needed > there) {
-            g_autofree char *needed_text = ps_quantity_format(PS_BYTES, needed);
+        if (!ps_memory_fits(needed, there)) {
+            g_autofree char *needed_text = ps_quantity_format_up(PS_BYTES, needed);
             g_autofree char *there_text = ps_quantity_format(PS_BYTES, there);
             g_autofree char *layers = ps_plan_layer_ranges(profile, &plan->stages[s]);
             return refuse(error,

@@ -106,7 +106,8 @@ static double sum_held(const PsAccount *account, guint number, const Held *held)
 static gboolean fits(const PsAccount *account, const Lane *lane)
 {
     double memory_bytes = account->workload->memory_bytes;
-    return memory_bytes == 0 || sum_held(account, lane->stage, &lane->held) <= memory_bytes;
+    return memory_bytes == 0 ||
+           ps_memory_fits(sum_held(account, lane->stage, &lane->held), memory_bytes);
 }
 
 static void note_peak(const PsAccount *account, Lane *lane)

@@ -123,6 +123,46 @@ START_TEST(frontier_has_the_best_of_each_number)
 }
 END_TEST
 
+/* Bytes with three decimals, as published profiles have them, do not add up in doubles. */
+static void add_fractions(PsProfile *profile, GRand *random)
+{
+    for (guint v = 0; v < profile->n_layers; v++) {
+        for (guint s = 0; s < profile->layers[v].n_sets; s++) {
+            const PsTmpcSet *set = &profile->layers[v].sets[s];
+            for (guint i = 0; i < set->n_tmpcs; i++) {
+                set->tmpcs[i].memory_per_microbatch_bytes +=
+                    g_rand_int_range(random, 0, 1000) / 1e3;
+                set->tmpcs[i].memory_fixed_bytes += g_rand_int_range(random, 0, 1000) / 1e3;
+            }
+        }
+    }
+}
+
+START_TEST(least_memory_is_enough)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("least_memory_is_enough"));
+    for (guint round = 0; round < 200; round++) {
+        g_autoptr(PsProfile) profile = small_profile(random);
+        add_fractions(profile, random);
+        PsSetting setting = ps_setting_of_profile(profile);
+        gboolean exact;
+        g_autoptr(GPtrArray) points = ps_frontier_memory(profile, &setting, &whole_space, &exact);
+        for (guint i = 0; i < points->len; i++) {
+            const PsFrontierPoint *point = points->pdata[i];
+            ps_setting_use_devices(&setting, point->devices);
+            setting.memory_bytes = point->least_memory_bytes;
+            g_autoptr(GError) error = NULL;
+            g_autoptr(PsPlan) plan = ps_planner_plan(profile, &setting, NULL, &error);
+            ps_assert_no_error(error);
+            ck_assert(ps_plan_verify(plan, profile, TRUE, &error));
+            setting.memory_bytes *= 1 - 1e-9;
+            g_autoptr(PsPlan) none = ps_planner_plan(profile, &setting, NULL, NULL);
+            ck_assert_ptr_null(none);
+        }
+    }
+}
+END_TEST
+
 START_TEST(target_takes_the_fewest_devices)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("target_takes_the_fewest_devices"));
@@ -315,4 +355,5 @@ END_TEST
 
 PS_TEST_MAIN("lists", flush_is_within_its_gap, flush_of_equal_stages_is_1f1b,
              top_is_the_head_of_all_plans, frontier_has_the_best_of_each_number,
-             target_takes_the_fewest_devices, certified_plans_replay_fastest)
+             least_memory_is_enough, target_takes_the_fewest_devices,
+             certified_plans_replay_fastest)
