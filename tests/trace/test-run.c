@@ -407,6 +407,60 @@ START_TEST(stops_are_written_and_read)
 }
 END_TEST
 
+/* Up to what the clock holds, a picosecond is not lost on the way. */
+START_TEST(long_times_are_exact)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("long_times_are_exact"));
+    g_autofree char *path = g_build_filename(ps_test_folder(), "summary.json", NULL);
+    for (guint round = 0; round < 200; round++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRunSummary) summary = make_summary();
+        summary->window_start_ps = (gint64)(g_rand_double(rand) * 3e18) | 1;
+        summary->window_end_ps = summary->window_start_ps + (gint64)(g_rand_double(rand) * 3e18);
+        summary->makespan_ps = summary->window_end_ps + (gint64)(g_rand_double(rand) * 2.9e18);
+        const PsRunStop stop = {1, summary->window_start_ps};
+        g_array_append_val(summary->stops, stop);
+        write_summary(summary, path);
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        compare_summaries(read, summary);
+    }
+}
+END_TEST
+
+/* As JSON writers spell doubles. */
+START_TEST(times_may_be_plain_doubles)
+{
+    static const struct {
+        const char *text;
+        gint64 time_ps;
+    } cases[] = {
+        {"0", 0},
+        {"5", 5000000000000},
+        {"1e-12", 1},
+        {"2.5E-3", 2500000000},
+        {"0.0123456789014", 12345678901},
+        {"1.2340000000005e2", 123400000000050},
+    };
+    const char *folder = ps_test_folder();
+    g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+    g_autoptr(PsRunSummary) summary = make_summary();
+    write_summary(summary, path);
+    g_autofree char *text = text_of_file(folder, "summary.json");
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GString) older = g_string_new(text);
+        g_autofree char *start = g_strconcat("\"window_start_s\": ", cases[i].text, NULL);
+        ck_assert_uint_eq(g_string_replace(older, "\"window_start_s\": 0.000000000001", start, 0),
+                          1);
+        ck_assert(g_file_set_contents(path, older->str, -1, NULL));
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        ck_assert_int_eq(read->window_start_ps, cases[i].time_ps);
+    }
+}
+END_TEST
+
 /* A summary that knows nothing of a category has none of it. */
 START_TEST(categories_may_be_missing)
 {
@@ -638,5 +692,6 @@ END_TEST
 
 PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, stops_are_written_and_read,
              unfinished_runs_leave_nothing, some_files_are_for_some_runs, wrong_loads_and_links,
-             lost_and_changed_files, categories_may_be_missing, names_are_complete,
-             unfinished_runs_leave_nothing, broken_folders_are_refused, sample_is_up_to_date)
+             lost_and_changed_files, long_times_are_exact, times_may_be_plain_doubles,
+             categories_may_be_missing, names_are_complete, unfinished_runs_leave_nothing,
+             broken_folders_are_refused, sample_is_up_to_date)
