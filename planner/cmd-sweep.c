@@ -140,7 +140,7 @@ static gboolean sweep_all(const Options *options, const char *profile_path, GErr
     ps_interrupt_hold();
     gboolean done =
         run_and_write(&sweep, (guint)n_threads, options->path != NULL ? options->path : "-", error);
-    ps_interrupt_release();
+    ps_interrupt_release(!done);
     return done;
 }
 

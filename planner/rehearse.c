@@ -14,7 +14,7 @@ static PsOutput *open_plan(PsPlanInput *input, const char *folder, GError **erro
     return ps_plan_open(input->plan, input->profile, estimate, input->path, &input->sha256, error);
 }
 
-/* Plan and run appear together. */
+/* Plan and run appear together. Without the run's records. */
 static PsRun *replay_into_folder(PsPlanInput *input, const PsReplaySettings *settings,
                                  const char *folder, GError **error)
 {
@@ -23,27 +23,29 @@ static PsRun *replay_into_folder(PsPlanInput *input, const PsReplaySettings *set
     if (plan == NULL) {
         return NULL;
     }
-    g_autoptr(PsRun) written = ps_replay_plan(input, settings, folder, 0, error);
-    if (written == NULL || !ps_output_commit(plan, error)) {
+    g_autoptr(PsRun) run = ps_replay_plan(input, settings, folder, 0, error);
+    if (run == NULL || !ps_output_commit(plan, error)) {
         return NULL;
     }
     ps_folder_keep(made);
-    return written->summary->partial ? g_steal_pointer(&written)
-                                     : ps_run_load(folder, RECORDS, error);
+    return g_steal_pointer(&run);
 }
 
+/* With its records, unless it is partial. Only the replay can end early: a signal that comes when
+ * plan and run are there, or that the replay no longer heeds, ends the program. */
 static PsRun *replay_plan(const PsProfile *profile, PsPlan *plan, const PsReplaySettings *settings,
                           const char *folder, GError **error)
 {
     /* Borrows profile and plan. */
     PsPlanInput input = {.profile = (PsProfile *)profile, .plan = plan};
     ps_interrupt_hold();
-    PsRun *run = folder != NULL ? replay_into_folder(&input, settings, folder, error)
-                                : ps_replay_plan(&input, settings, NULL, RECORDS, error);
-    ps_interrupt_release();
+    g_autoptr(PsRun) run = folder != NULL ? replay_into_folder(&input, settings, folder, error)
+                                          : ps_replay_plan(&input, settings, NULL, RECORDS, error);
+    gboolean complete = run != NULL && !run->summary->partial;
+    ps_interrupt_release(!complete);
     g_free(input.path);
     g_free(input.sha256);
-    return run;
+    return complete && folder != NULL ? ps_run_load(folder, RECORDS, error) : g_steal_pointer(&run);
 }
 
 static void drop_records(PsRun *run)

@@ -104,7 +104,7 @@ static void choose_panels(const PsRun *run, const PsGanttView *view, Panels *pan
 
 /* ---- header and notes ------------------------------------------------------------------------ */
 
-/* "TPS 4.5 ms simulated, 3.8 ms estimated (+19.1%)", or how far a run came. Caller frees. */
+/* "TPS 4.5 ms replayed, 3.8 ms estimated (+19.1%)", or how far a run came. Caller frees. */
 static char *outcome_text(const PsRunSummary *summary)
 {
     g_autofree char *estimated = ps_quantity_format(PS_SECONDS, summary->estimate_tps_s);
@@ -115,11 +115,11 @@ static char *outcome_text(const PsRunSummary *summary)
                                summary->stops->len > 0 ? "standstill at" : "interrupted after",
                                after, estimated);
     }
-    g_autofree char *simulated = ps_quantity_format(PS_SECONDS, summary->tps_s);
+    g_autofree char *replayed = ps_quantity_format(PS_SECONDS, summary->tps_s);
     double gap = summary->tps_s / summary->estimate_tps_s - 1;
     g_autofree char *gap_text =
         isfinite(gap) ? g_strdup_printf(" (%+.1f%%)", 100 * gap) : g_strdup("");
-    return g_strdup_printf("TPS %s simulated, %s estimated%s", simulated, estimated, gap_text);
+    return g_strdup_printf("TPS %s replayed, %s estimated%s", replayed, estimated, gap_text);
 }
 
 static char *title_text(const PsRunSummary *summary)

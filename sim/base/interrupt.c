@@ -31,7 +31,7 @@ static struct {
     char path[PATH_MAX];
 } places[MOST_PLACES];
 static atomic_int holds;
-static atomic_int requested;
+static atomic_int requested;      /* the number of the signal, 0 for none */
 static atomic_llong requested_ms; /* when */
 static atomic_int making;         /* threads between making something and listing it */
 static atomic_int dying;
@@ -88,7 +88,7 @@ static void handle(int number)
         die(number);
     } else if (atomic_load(&requested) == 0) {
         atomic_store(&requested_ms, now_ms()); /* first, for other threads */
-        atomic_store(&requested, 1);
+        atomic_store(&requested, number);
     } else if (number != SIGHUP && now_ms() - atomic_load(&requested_ms) > ONE_PRESS_MS) {
         die(number);
     }
@@ -122,14 +122,18 @@ void ps_interrupt_hold(void)
     }
 }
 
-void ps_interrupt_release(void)
+void ps_interrupt_release(gboolean answered)
 {
-    atomic_fetch_sub(&holds, 1);
+    gboolean last = atomic_fetch_sub(&holds, 1) == 1;
+    int number = atomic_load(&requested);
+    if (last && number != 0 && !answered) {
+        die(number);
+    }
 }
 
 gboolean ps_interrupt_requested(void)
 {
-    return atomic_load(&requested) == 1;
+    return atomic_load(&requested) != 0;
 }
 
 /* Another thread handles a signal. */

@@ -11,9 +11,10 @@ void ps_interrupt_install(void);
 
 /* From the first hold to the last release the first signal only sets a flag; a second one, unless
  * it comes with the first (within 0.3 s) or is a SIGHUP, kills as above. The first hold clears the
- * flag. Any thread may call any of these. */
+ * flag. The last release kills as above where a signal came that was not answered: answered says
+ * that the work has ended early, or ends the program anyway. Any thread may call any of these. */
 void ps_interrupt_hold(void);
-void ps_interrupt_release(void);
+void ps_interrupt_release(gboolean answered);
 gboolean ps_interrupt_requested(void);
 
 /* Makes a temporary file as g_mkstemp_full does (text ends in XXXXXX, which is replaced; returns a

@@ -136,6 +136,11 @@ void ps_json_put_int(PsJsonWriter *writer, const char *key, gint64 value)
     ps_output_printf(writer->output, "%" G_GINT64_FORMAT, value);
 }
 
+void ps_json_put_number_text(PsJsonWriter *writer, const char *key, const char *text)
+{
+    put_bare(writer, key, text);
+}
+
 void ps_json_put_boolean(PsJsonWriter *writer, const char *key, gboolean value)
 {
     put_bare(writer, key, value ? "true" : "false");

@@ -20,6 +20,8 @@ typedef struct {
 
 struct PsJsonReader {
     char *path;
+    char *text;
+    GHashTable *numbers; /* JsonNode -> its text; made when first asked for */
     JsonParser *parser;
     GArray *steps; /* Step; the first is the document */
     GError *error;
@@ -104,6 +106,7 @@ PsJsonReader *ps_json_parse(const char *path, const char *text, gsize length, GE
     }
     PsJsonReader *reader = g_new0(PsJsonReader, 1);
     reader->path = g_strdup(path);
+    reader->text = g_steal_pointer(&copy);
     reader->parser = parser;
     reader->steps = g_array_new(FALSE, FALSE, sizeof(Step));
     g_array_set_clear_func(reader->steps, clear_step);
@@ -116,6 +119,8 @@ void ps_json_reader_free(PsJsonReader *reader)
     g_array_unref(reader->steps);
     g_object_unref(reader->parser);
     g_clear_error(&reader->error);
+    g_clear_pointer(&reader->numbers, g_hash_table_unref);
+    g_free(reader->text);
     g_free(reader->path);
     g_free(reader);
 }
@@ -343,10 +348,15 @@ static GType value_type(JsonNode *node)
                                                        : G_TYPE_NONE;
 }
 
-static double number(JsonNode *node)
+static gboolean is_number(JsonNode *node)
 {
     GType type = value_type(node);
-    return type == G_TYPE_INT64 || type == G_TYPE_DOUBLE ? json_node_get_double(node) : NAN;
+    return type == G_TYPE_INT64 || type == G_TYPE_DOUBLE;
+}
+
+static double number(JsonNode *node)
+{
+    return is_number(node) ? json_node_get_double(node) : NAN;
 }
 
 /* "a whole number from 1 to 8", "a number of at least 0", "a number above 0". Limits that the kind
@@ -409,4 +419,72 @@ const char *ps_json_string(PsJsonReader *reader, const char *key)
     }
     fail_expected(reader, key, node, "a string");
     return "";
+}
+
+/* ---- numbers as they are spelled ------------------------------------------------------------- */
+
+/* The next number of a text that ps_json_scan has passed, from *at on, where nothing but a string
+ * hides digits. Moves *at behind it. Caller frees. */
+static char *next_number(const char **at)
+{
+    const char *c = *at;
+    while (*c != '-' && !g_ascii_isdigit(*c)) {
+        if (*c++ == '"') {
+            for (; *c != '"'; c++) {
+                c += *c == '\\';
+            }
+            c++;
+        }
+    }
+    *at = c + strspn(c, "+-.0123456789Ee");
+    return g_strndup(c, (gsize)(*at - c));
+}
+
+/* json-glib keeps members in the order of the file, so the numbers of the document, one after the
+ * other, are those of the text. */
+typedef struct {
+    GHashTable *numbers;
+    const char *at;
+} Spelling;
+
+static void spell(JsonNode *node, Spelling *spelling);
+
+static void spell_member(JsonObject *object, const char *key, JsonNode *node, gpointer user_data)
+{
+    (void)object;
+    (void)key;
+    spell(node, user_data);
+}
+
+static void spell_element(JsonArray *array, guint index, JsonNode *node, gpointer user_data)
+{
+    (void)array;
+    (void)index;
+    spell(node, user_data);
+}
+
+static void spell(JsonNode *node, Spelling *spelling)
+{
+    if (JSON_NODE_HOLDS_OBJECT(node)) {
+        json_object_foreach_member(json_node_get_object(node), spell_member, spelling);
+    } else if (JSON_NODE_HOLDS_ARRAY(node)) {
+        json_array_foreach_element(json_node_get_array(node), spell_element, spelling);
+    } else if (is_number(node)) {
+        g_hash_table_insert(spelling->numbers, node, next_number(&spelling->at));
+    }
+}
+
+const char *ps_json_number_text(PsJsonReader *reader, const char *key)
+{
+    JsonNode *node = find_value(reader, key);
+    if (!is_number(node)) {
+        fail_expected(reader, key, node, "a number");
+        return "";
+    }
+    if (reader->numbers == NULL) {
+        reader->numbers = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+        Spelling spelling = {reader->numbers, reader->text};
+        spell(json_parser_get_root(reader->parser), &spelling);
+    }
+    return g_hash_table_lookup(reader->numbers, node);
 }

@@ -40,6 +40,9 @@ double ps_json_double(PsJsonReader *reader, const char *key, double min, double 
 gint64 ps_json_int(PsJsonReader *reader, const char *key, gint64 min, gint64 max);
 gboolean ps_json_boolean(PsJsonReader *reader, const char *key);
 const char *ps_json_string(PsJsonReader *reader, const char *key);
+/* A number as it stands in the file, for digits that a double does not hold. Belongs to the reader.
+ */
+const char *ps_json_number_text(PsJsonReader *reader, const char *key);
 
 /* Records an error at the current place (or its member key, if not NULL), unless there is one. */
 void ps_json_fail(PsJsonReader *reader, const char *key, const char *format, ...)
@@ -60,6 +63,8 @@ void ps_json_end_array(PsJsonWriter *writer);
 void ps_json_put_string(PsJsonWriter *writer, const char *key, const char *value); /* NULL: null */
 void ps_json_put_double(PsJsonWriter *writer, const char *key, double value); /* not finite: null */
 void ps_json_put_int(PsJsonWriter *writer, const char *key, gint64 value);
+/* text: a number as JSON spells it, put as it is. */
+void ps_json_put_number_text(PsJsonWriter *writer, const char *key, const char *text);
 void ps_json_put_boolean(PsJsonWriter *writer, const char *key, gboolean value);
 /* Ends the document with a newline and frees. */
 void ps_json_writer_free(PsJsonWriter *writer);

@@ -160,25 +160,34 @@ const char *ps_decimal_skip(const char *text)
     return end;
 }
 
+/* What is wrong with a text that does not begin with a number of 0 or more. */
+static void refuse_number(PsDimension dimension, const char *text, GError **error)
+{
+    gboolean negative = *text == '-' && ps_decimal_skip(text + 1) != NULL;
+    ps_error(error, PS_ERROR_USAGE, "\"%s\": %s (expected %s%s)", text,
+             negative ? "the number is negative" : "not a number with a unit",
+             negative ? "0 or more: " : "", expectations[dimension]);
+}
+
 gboolean ps_quantity_parse(PsDimension dimension, const char *text, double *value, GError **error)
 {
     g_autofree char *complaint = NULL;
     const char *end = ps_decimal_skip(text);
     if (end == NULL || *end == '.') {
-        complaint = g_strdup("not a number with a unit");
+        refuse_number(dimension, text, error);
+        return FALSE;
+    }
+    const char *unit_text = end + strspn(end, " \t");
+    double number = g_ascii_strtod(text, NULL);
+    const Unit *unit = find_unit(dimension, unit_text);
+    double parsed = unit != NULL ? number * unit->times / unit->over : number;
+    if (unit == NULL && !(number == 0 && *end == '\0')) {
+        complaint = unit_complaint(dimension, unit_text);
+    } else if (!isfinite(parsed)) {
+        complaint = g_strdup("the number is too large");
     } else {
-        const char *unit_text = end + strspn(end, " \t");
-        double number = g_ascii_strtod(text, NULL);
-        const Unit *unit = find_unit(dimension, unit_text);
-        double parsed = unit != NULL ? number * unit->times / unit->over : number;
-        if (unit == NULL && !(number == 0 && *end == '\0')) {
-            complaint = unit_complaint(dimension, unit_text);
-        } else if (!isfinite(parsed)) {
-            complaint = g_strdup("the number is too large");
-        } else {
-            *value = parsed;
-            return TRUE;
-        }
+        *value = parsed;
+        return TRUE;
     }
     ps_error(error, PS_ERROR_USAGE, "\"%s\": %s (expected %s)", text, complaint,
              expectations[dimension]);

@@ -75,7 +75,7 @@ static gboolean replay_plan(const Options *options, const PsReplaySettings *sett
     ps_plan_input_change_setting(input, &setting);
     ps_interrupt_hold();
     g_autoptr(PsRun) result = ps_replay_plan(input, settings, options->folder, 0, error);
-    ps_interrupt_release();
+    ps_interrupt_release(result == NULL || result->summary->partial);
     g_autoptr(PsOutput) output = result != NULL ? ps_output_open("-", error) : NULL;
     if (output == NULL) {
         return FALSE;
@@ -135,7 +135,7 @@ static gboolean replay_synthetic(const Options *options, PsReplaySettings *setti
     }
     ps_interrupt_hold();
     g_autoptr(PsRun) result = ps_synthetic_replay(synthetic, settings, options->folder, error);
-    ps_interrupt_release();
+    ps_interrupt_release(result == NULL || result->summary->partial);
     g_autoptr(PsOutput) output = result != NULL ? ps_output_open("-", error) : NULL;
     if (output == NULL) {
         return FALSE;

@@ -58,6 +58,13 @@ static void print_overflow(const PsRunSummary *summary, PsOutput *output)
                        fullest, peak, has);
 }
 
+/* How many were replayed: "2.625", "27312". Caller frees. */
+static char *batches_text(const PsRunSummary *summary)
+{
+    double batches = (double)summary->microbatches_simulated / summary->setting.microbatches;
+    return g_strdup_printf(batches < 1000 ? "%.4g" : "%.0f", batches);
+}
+
 static void print_totals(const PsRunSummary *summary, PsOutput *output)
 {
     g_autofree char *tps = ps_quantity_format(PS_SECONDS, summary->tps_s);
@@ -67,7 +74,7 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
         ps_print_paragraph(output, "TPS %s per microbatch replayed, %s estimated (%+.2f%%)", tps,
                            estimate, 100 * (summary->tps_s / summary->estimate_tps_s - 1));
     }
-    double batches = (double)summary->microbatches_simulated / summary->setting.microbatches;
+    g_autofree char *batches = batches_text(summary);
     const char *start = g_hash_table_lookup(summary->settings, "start");
     if (summary->partial) {
         g_autofree char *end =
@@ -79,7 +86,7 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
                            "Steady: repeats exactly every %" G_GINT64_FORMAT
                            " microbatches, proven after %" G_GINT64_FORMAT,
                            summary->window_microbatches, summary->steady_after_microbatches);
-        ps_output_printf(output, "(%.4g batches were replayed)\n", batches);
+        ps_output_printf(output, "(%s batches were replayed)\n", batches);
     } else if (g_str_equal(start, "cold")) {
         ps_print_paragraph(output,
                            "Cold start: one batch of %" G_GINT64_FORMAT
@@ -87,7 +94,7 @@ static void print_totals(const PsRunSummary *summary, PsOutput *output)
                            summary->window_microbatches);
     } else {
         ps_print_paragraph(output,
-                           "No exact period found in %.4g batches: TPS is the average of the last "
+                           "No exact period found in %s batches: TPS is the average of the last "
                            "%" G_GINT64_FORMAT " microbatches measured",
                            batches, summary->window_microbatches);
     }

@@ -9,9 +9,10 @@
  * these predecessors are the same for op n + L as for n, moved by L. Let U be the ops of all blocks
  * after b. Which ops outside U precede one in U? A forward of n on a stage follows the backward of
  * n - y d, a batch's first ops follow the last batch's, weights come from as many batches back as
- * there are versions (ps_schedule_versions), and so do collectives that a backward waits for; all else precedes with the same or a higher index, so lies in U. With L at least y d (and
- * the batches that matter) these all lie in block b: the times of U are a function of x(b), built
- * from maxima and sums, so it commutes with adding a constant.
+ * there are versions (ps_schedule_versions), and so do collectives that a backward waits for; all
+ * else precedes with the same or a higher index, so lies in U. With L at least y d (and the batches
+ * that matter) these all lie in block b: the times of U are a function of x(b), built from maxima
+ * and sums, so it commutes with adding a constant.
  *
  * Transfers on streams of their own start in order of readiness, which depends on times, but on
  * times of U and b only: while a transfer of U from stage j to i becomes ready, no transfer of a

@@ -101,7 +101,7 @@ PsRun *ps_run_load(const char *folder, PsRunParts parts, GError **error)
             stage_of[stage->first_lane + k] = i;
         }
     }
-    /* The makespan went through a double of seconds; from 4096 s on that is coarser than 1 ps. */
+    /* Where it was written as a double of seconds, from 4096 s on that is coarser than 1 ps. */
     gint64 latest_ps = summary->makespan_ps + (summary->makespan_ps >> 52) + 1;
     const PsRunReading frame = {summary, n_lanes, stage_of, first_ranks, latest_ps, NULL};
     for (guint i = 0; i < G_N_ELEMENTS(files); i++) {

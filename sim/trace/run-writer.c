@@ -108,7 +108,8 @@ void ps_run_writer_set_links(PsRunWriter *writer, const PsRunLink *links, guint 
     }
 }
 
-/* Of an older run in the folder, as far as this one may not replace it. */
+/* Of an older run in the folder, what this one may not replace; the summary first: without it
+ * nothing takes the files of both for a run. */
 static gboolean remove_old(const char *folder, GError **error)
 {
     static const char *const files[] = {PS_RUN_SUMMARY, PS_RUN_LOADER, PS_RUN_LINKS_FILE};
@@ -131,7 +132,7 @@ PsRunWriter *ps_run_writer_new(const char *folder, GError **error)
     writer->sink = (PsTraceSink){
         .op = write_op, .memory = write_memory, .load = keep_load, .user_data = writer};
     writer->made = ps_folder_make(folder, error);
-    if (writer->made == NULL || !remove_old(folder, error) ||
+    if (writer->made == NULL ||
         !file_open(&writer->files[TRACE], folder, PS_RUN_TRACE, ps_trace_columns, error) ||
         !file_open(&writer->files[MEMORY], folder, PS_RUN_MEMORY_FILE, ps_memory_columns, error)) {
         return NULL;
@@ -219,8 +220,13 @@ static gboolean write_summary(PsRunWriter *writer, const PsRunSummary *summary, 
     return ps_output_settle(output, error);
 }
 
+/* Everything is written. Between the old summary's end and the new one's rename, which is the last,
+ * there is none. */
 static gboolean commit(PsRunWriter *writer, GError **error)
 {
+    if (!remove_old(writer->folder, error)) {
+        return FALSE;
+    }
     for (guint i = 0; i < N_FILES; i++) {
         PsOutput *output = writer->files[i].output;
         if (output != NULL && !ps_output_commit(output, error)) {

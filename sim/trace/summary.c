@@ -70,6 +70,14 @@ static const Digest digests[] = {
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Exactly, as trace.csv has it: a double of seconds loses the last picosecond after 2^53 ps. */
+static void put_time(PsJsonWriter *writer, const char *key, gint64 time_ps)
+{
+    char text[PS_SECONDS_TEXT];
+    ps_picoseconds_format(time_ps, text);
+    ps_json_put_number_text(writer, key, text);
+}
+
 static void put_fields(PsJsonWriter *writer, const Field *fields, gconstpointer record)
 {
     for (const Field *field = fields; field->key != NULL; field++) {
@@ -82,7 +90,7 @@ static void put_fields(PsJsonWriter *writer, const Field *fields, gconstpointer 
             ps_json_put_int(writer, field->key, *(const guint *)place);
             break;
         case TIME:
-            ps_json_put_double(writer, field->key, ps_ps_to_seconds(*(const gint64 *)place));
+            put_time(writer, field->key, *(const gint64 *)place);
             break;
         case SIGNED:
             ps_json_put_int(writer, field->key, *(const gint64 *)place);
@@ -128,7 +136,7 @@ static void put_stops(PsJsonWriter *writer, const GArray *stops)
         const PsRunStop *stop = &g_array_index(stops, PsRunStop, i);
         ps_json_begin_object(writer, NULL);
         ps_json_put_int(writer, "lane", stop->lane);
-        ps_json_put_double(writer, "at_s", ps_ps_to_seconds(stop->at_ps));
+        put_time(writer, "at_s", stop->at_ps);
         ps_json_end_object(writer);
     }
     ps_json_end_array(writer);
@@ -212,6 +220,16 @@ static void expect_keys(PsJsonReader *reader, const Field *fields, const char *c
 #define MAX_EXACT_INT (G_GINT64_CONSTANT(1) << 53)
 #define MAX_TIME_S 9.0e6 /* what the clock holds */
 
+/* Other programs, and older versions of this one, write doubles in any form. */
+static gint64 get_time(PsJsonReader *reader, const char *key)
+{
+    double rounded_s = ps_json_double(reader, key, 0, MAX_TIME_S);
+    gint64 time_ps;
+    return ps_picoseconds_parse(ps_json_number_text(reader, key), &time_ps)
+               ? time_ps
+               : ps_seconds_to_ps(rounded_s);
+}
+
 static void get_fields(PsJsonReader *reader, const Field *fields, gpointer record)
 {
     for (const Field *field = fields; field->key != NULL; field++) {
@@ -224,7 +242,7 @@ static void get_fields(PsJsonReader *reader, const Field *fields, gpointer recor
             *(guint *)place = (guint)ps_json_int(reader, field->key, 0, G_MAXUINT32);
             break;
         case TIME:
-            *(gint64 *)place = ps_seconds_to_ps(ps_json_double(reader, field->key, 0, MAX_TIME_S));
+            *(gint64 *)place = get_time(reader, field->key);
             break;
         case SIGNED:
             *(gint64 *)place = ps_json_int(reader, field->key, 0, MAX_EXACT_INT);
@@ -376,7 +394,7 @@ static void get_stop(PsJsonReader *reader, PsRunSummary *summary)
     ps_json_expect_keys(reader, (const char *const[]){"lane", "at_s", NULL});
     PsRunStop stop = {
         .lane = (guint)ps_json_int(reader, "lane", 0, ps_run_summary_n_lanes(summary) - 1),
-        .at_ps = ps_seconds_to_ps(ps_json_double(reader, "at_s", 0, MAX_TIME_S))};
+        .at_ps = get_time(reader, "at_s")};
     guint n = summary->stops->len;
     if (n > 0 && g_array_index(summary->stops, PsRunStop, n - 1).lane >= stop.lane) {
         ps_json_fail(reader, "lane", "%u is not after the one before it (expected lanes in order)",

@@ -176,12 +176,12 @@ static void hold_off(const char *folder)
     raise(SIGTERM);
     raise(SIGTERM); /* the same wish, sent twice */
     right = right && ps_interrupt_requested();
-    ps_interrupt_release();
-    ps_interrupt_release();
+    ps_interrupt_release(FALSE); /* not the last */
+    ps_interrupt_release(TRUE);
     right = right && ps_interrupt_requested(); /* for whoever ends the run */
     ps_interrupt_hold();
     right = right && !ps_interrupt_requested();
-    ps_interrupt_release();
+    ps_interrupt_release(FALSE); /* nothing came */
     (void)folder;
     _exit(right ? 42 : 1);
 }
@@ -209,8 +209,17 @@ static void signal_after_release(const char *folder)
 {
     (void)folder;
     ps_interrupt_hold();
-    ps_interrupt_release();
+    ps_interrupt_release(TRUE);
     raise(SIGINT);
+}
+
+/* Nobody has heeded it when there is nothing left that could end early. */
+static void signal_unanswered(const char *folder)
+{
+    (void)open_output(folder, "held");
+    ps_interrupt_hold();
+    raise(dies_by);
+    ps_interrupt_release(FALSE);
 }
 
 START_TEST(a_held_signal_sets_a_flag)
@@ -225,6 +234,12 @@ START_TEST(a_held_signal_sets_a_flag)
     ck_assert_uint_eq(count_files(folder), 0);
     status = status_of(signal_after_release, folder);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        dies_by = all_signals[i];
+        status = status_of(signal_unanswered, folder);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == dies_by);
+        ck_assert_uint_eq(count_files(folder), 0);
+    }
 }
 END_TEST
 
@@ -371,6 +386,39 @@ START_TEST(a_validation_leaves_a_partial_run)
 }
 END_TEST
 
+/* Some thousandths of a second after the replay, in a check that takes a second: the
+ * command dies at once, and plan and run are whole. */
+START_TEST(a_check_dies_by_a_signal)
+{
+    g_autofree char *run = g_build_filename(ps_test_folder(), "run", NULL);
+    g_autofree char *plan = g_build_filename(run, "plan.json", NULL);
+    const char *const validate[] = {"validate",
+                                    "planner/profiles/gpt3-13b-a100.json",
+                                    "--microbatches",
+                                    "20000",
+                                    "--start",
+                                    "cold",
+                                    "-o",
+                                    run,
+                                    NULL};
+    for (guint i = 0; i < G_N_ELEMENTS(all_signals); i++) {
+        GPid pid = start_command(validate);
+        for (guint ms = 0; ms < 60000 && !g_file_test(plan, G_FILE_TEST_EXISTS); ms++) {
+            g_usleep(G_USEC_PER_SEC / 1000);
+        }
+        g_usleep(G_USEC_PER_SEC / 200);
+        kill(pid, all_signals[i]);
+        int status = end_of_command(pid);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == all_signals[i]);
+        ck_assert(!has_temporary_file(run));
+        const char *const check[] = {"check", plan, run, "--tolerance", "100%", NULL};
+        status = end_of_command(start_command(check));
+        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        ck_assert_int_eq(g_unlink(plan), 0);
+    }
+}
+END_TEST
+
 #define SWEPT_PROFILE "planner/profiles/gpt3-13b-a100.json"
 
 static void sweep_memory(const char *memory, const char *path, const char *run_arguments[9])
@@ -438,4 +486,5 @@ END_TEST
 PS_TEST_MAIN("interrupt", a_signal_removes_what_is_under_way, a_signal_removes_empty_folders,
              threads_leave_no_files, a_held_signal_sets_a_flag, an_ignored_signal_stays_ignored,
              many_files_find_no_place, a_replay_leaves_a_partial_run,
-             a_validation_leaves_a_partial_run, a_sweep_keeps_the_rows_that_are_done)
+             a_validation_leaves_a_partial_run, a_check_dies_by_a_signal,
+             a_sweep_keeps_the_rows_that_are_done)

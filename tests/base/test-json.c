@@ -202,6 +202,29 @@ START_TEST(reads_values)
 }
 END_TEST
 
+/* Numbers in any spelling, among strings and keys that look like numbers. */
+START_TEST(numbers_are_spelled_as_in_the_file)
+{
+    g_autoptr(PsJsonReader) reader =
+        parse("{\"1\": -0, \"a\\\\\": \"\\\"2\\\\\", \"b\": [1E+05, \"3\", true, "
+              "{\"c 4\": 0.10000000000000000000001}], \"-\": 9007199254740992}");
+    ck_assert_str_eq(ps_json_number_text(reader, "-"), "9007199254740992");
+    ck_assert_str_eq(ps_json_number_text(reader, "1"), "-0");
+    ps_json_enter(reader, "b");
+    ps_json_enter_index(reader, 3);
+    ck_assert_str_eq(ps_json_number_text(reader, "c 4"), "0.10000000000000000000001");
+    ps_json_leave(reader);
+    ps_json_enter_index(reader, 0);
+    ck_assert_str_eq(ps_json_number_text(reader, NULL), "1E+05");
+    ps_json_leave(reader);
+    ps_json_enter_index(reader, 1);
+    ck_assert_str_eq(ps_json_number_text(reader, NULL), "");
+    GError *error = NULL;
+    ck_assert(!ps_json_finish(reader, &error));
+    ps_assert_error(error, PS_ERROR_INPUT, "t.json: $.b[1]: is a string (expected a number)");
+}
+END_TEST
+
 START_TEST(keys_come_in_file_order)
 {
     g_autoptr(PsJsonReader) reader = parse("{\"z\": 1, \"a\": {\"y\": 1, \"b\": 2}, \"m\": 3}");
@@ -443,6 +466,13 @@ static double random_double(GRand *random)
     return ldexp(g_rand_double_range(random, -1, 1), g_rand_int_range(random, -900, 900));
 }
 
+/* More digits than a double holds. */
+static char *random_number_text(GRand *random)
+{
+    return g_strdup_printf("%u.%06u%06u", g_rand_int(random), g_rand_int_range(random, 0, 1000000),
+                           g_rand_int_range(random, 0, 1000000));
+}
+
 static char *random_text(GRand *random)
 {
     static const char *const pieces[] = {
@@ -463,9 +493,12 @@ static char *random_key(GRand *random, guint index)
 
 static void write_value(PsJsonWriter *writer, const char *key, GRand *random, int depth)
 {
-    int kind = g_rand_int_range(random, 0, depth > 0 ? 6 : 4);
+    int kind = g_rand_int_range(random, -1, depth > 0 ? 6 : 4);
     g_autofree char *text = random_text(random);
-    if (kind == 0) {
+    if (kind == -1) {
+        g_autofree char *number = random_number_text(random);
+        ps_json_put_number_text(writer, key, number);
+    } else if (kind == 0) {
         ps_json_put_string(writer, key, text);
     } else if (kind == 1) {
         ps_json_put_double(writer, key, random_double(random));
@@ -487,9 +520,12 @@ static void write_value(PsJsonWriter *writer, const char *key, GRand *random, in
 /* Draws the same numbers as write_value did, and compares. */
 static void compare_value(PsJsonReader *reader, GRand *random, int depth)
 {
-    int kind = g_rand_int_range(random, 0, depth > 0 ? 6 : 4);
+    int kind = g_rand_int_range(random, -1, depth > 0 ? 6 : 4);
     g_autofree char *text = random_text(random);
-    if (kind == 0) {
+    if (kind == -1) {
+        g_autofree char *number = random_number_text(random);
+        ck_assert_str_eq(ps_json_number_text(reader, NULL), number);
+    } else if (kind == 0) {
         ck_assert_str_eq(ps_json_string(reader, NULL), text);
     } else if (kind == 1) {
         ck_assert(ps_json_double(reader, NULL, -INFINITY, INFINITY) == random_double(random));
@@ -588,7 +624,7 @@ START_TEST(reads_the_published_profiles)
 END_TEST
 
 PS_TEST_MAIN("json", takes_what_rfc_8259_takes, refuses_what_rfc_8259_refuses,
-             survives_deep_nesting, text_may_be_cut_anywhere, reads_values, keys_come_in_file_order,
-             errors_name_the_place, the_first_error_stays, writes_documents,
-             any_document_reads_back, damaged_documents_get_our_messages,
-             reads_the_published_profiles)
+             survives_deep_nesting, text_may_be_cut_anywhere, reads_values,
+             numbers_are_spelled_as_in_the_file, keys_come_in_file_order, errors_name_the_place,
+             the_first_error_stays, writes_documents, any_document_reads_back,
+             damaged_documents_get_our_messages, reads_the_published_profiles)

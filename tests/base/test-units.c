@@ -78,7 +78,10 @@ START_TEST(refuses_other_quantities)
         const char *text, *message;
     } cases[] = {
         {PS_BYTES, "", "\"\": not a number with a unit" SIZE},
-        {PS_BYTES, "-1 B", "\"-1 B\": not a number with a unit" SIZE},
+        {PS_BYTES, "-1 B",
+         "\"-1 B\": the number is negative (expected 0 or more: a size with a unit, like 80 "
+         "GiB)"},
+        {PS_BYTES, "- 1 B", "\"- 1 B\": not a number with a unit" SIZE},
         {PS_BYTES, "+1 B", "\"+1 B\": not a number with a unit" SIZE},
         {PS_BYTES, " 1 B", "\" 1 B\": not a number with a unit" SIZE},
         {PS_BYTES, ".5 B", "\".5 B\": not a number with a unit" SIZE},
@@ -114,7 +117,8 @@ START_TEST(refuses_other_quantities)
         {PS_PER_SECOND, "120", "\"120\": the unit is missing" OFTEN},
         {PS_PER_SECOND, "120/m", "\"120/m\": unknown unit \"/m\"" OFTEN},
         {PS_RATIO, "0.05", "\"0.05\": the unit is missing" PERCENT},
-        {PS_RATIO, "-5%", "\"-5%\": not a number with a unit" PERCENT},
+        {PS_RATIO, "-5%",
+         "\"-5%\": the number is negative (expected 0 or more: a percentage, like 5%)"},
     };
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         GError *error = NULL;

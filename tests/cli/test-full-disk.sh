@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Where an output cannot be written whole the exit status is 1, the message says why, and nothing is
 # left: neither on a full device nor beyond a limit on the size of files (which here stands for a
-# disk that is full in the middle of a file), and neither of files nor of run folders.
+# disk that is full in the middle of a file), and neither of files nor of run folders. A run folder
+# that was there before stays as it was.
 set -u
 cd "$(dirname "$0")/../.."
 . tests/harness/verdict.sh
@@ -45,6 +46,22 @@ attempt() { # FOLDER-TO-BE-EMPTY LIMIT ARGUMENTS...: status and messages
     rm -rf "$folder"
 }
 
+all_files() { # FOLDER
+    (cd "$1" && find . -type f -exec sha256sum {} + | sort)
+}
+
+again() { # LIMIT ARGUMENTS...
+    local limit=$1 folder=$out/again before status
+    shift
+    "$pipersim" replay --synthetic "stages=2 microbatches=4 forward=1ms backward=1ms" -o "$folder" >"$work/log" 2>&1
+    before=$(all_files "$folder")
+    (ulimit -c 0; ulimit -f "$limit"; exec "$pipersim" "$@" -o "$folder") >"$work/log" 2>&1
+    status=$?
+    [ "$status" = 1 ] && [[ $before == *summary.json* ]] && [ "$before" = "$(all_files "$folder")" ]
+    verdict $? "$* over an older run: exit $status, left: $(ls -A "$folder" | tr '\n' ' ')"
+    rm -rf "$folder"
+}
+
 for line in "${commands[@]}"; do
     read -r limit command rest <<<"$line"
     read -ra arguments <<<"$rest"
@@ -58,7 +75,10 @@ for line in "${commands[@]}"; do
     [ "$command" != plot ] || name=result.svg
     attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/$name"
     case $command in
-    replay | validate) attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/deep/er/run" ;;
+    replay | validate)
+        attempt "$out" "$limit" "$command" "${arguments[@]}" -o "$out/deep/er/run"
+        again "$limit" "$command" "${arguments[@]}"
+        ;;
     plot) ;;
     *) attempt "$out" - "$command" "${arguments[@]}" -o /dev/full ;;
     esac

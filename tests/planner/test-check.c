@@ -288,6 +288,42 @@ START_TEST(traces_are_honest)
 }
 END_TEST
 
+/* Runs of hours to days: their picoseconds are more than a double counts, from 9007 s on. A stage
+ * that has next to nothing to do is busy for a share of which 1 - share keeps few digits. */
+START_TEST(long_runs_are_accepted)
+{
+    g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("long_runs_are_accepted"));
+    guint met = 0;
+    while (met < 60) {
+        PsRandomProfile wanted = {.n_layers = 2 + met % 3,
+                                  .chain = TRUE,
+                                  .most_tmpcs = 1,
+                                  .devices = 4,
+                                  .microbatches = 60,
+                                  .memory_bytes = 1e12,
+                                  .bandwidth_bytes_per_s = 7e9};
+        g_autoptr(PsProfile) profile = ps_random_profile(random, &wanted);
+        for (guint i = 0; i < profile->n_layers; i++) {
+            PsTmpc *tmpc = &profile->layers[i].sets[0].tmpcs[0];
+            gboolean idle = i == 0 && met % 4 == 0;
+            tmpc->forward_s = g_rand_double_range(random, 50, 1000) * (idle ? 1e-8 : 1);
+            tmpc->backward_s = g_rand_double_range(random, 50, 1000) * (idle ? 1e-8 : 1);
+            tmpc->recompute_s = 0;
+            tmpc->time_s = tmpc->forward_s + tmpc->backward_s;
+            tmpc->memory_fixed_bytes = 0.6e12; /* two layers do not fit together */
+        }
+        PsSetting setting = {4, 1e12, 7e9, 60};
+        PsPlannerOptions options = {.restrictions.forbid_data_parallel = TRUE};
+        PsReplaySettings settings = settings_for(g_rand_boolean(random) ? "piper" : "real");
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRehearsal) rehearsal =
+            ps_rehearse(profile, &setting, &options, &settings, ps_test_folder(), 0.05, &error);
+        ps_assert_no_error(error);
+        met += rehearsal->run->summary->window_end_ps > G_GINT64_CONSTANT(1) << 53;
+    }
+}
+END_TEST
+
 /* ---- records that cannot be true ------------------------------------------------------------ */
 
 START_TEST(refuses_a_changed_row)
@@ -787,7 +823,8 @@ END_TEST
 
 PS_TEST_MAIN("check", agrees_with_an_independent_replay,
              plans_of_real_profiles_replay_at_their_estimate, traces_are_honest,
-             refuses_a_changed_row, refuses_records_that_cannot_be_true, kinds_count_for_their_term,
-             judges_by_tolerance_and_memory, refuses_interrupted_runs, paces_by_hand,
-             replicas_drift_apart, the_slowest_sets_the_pace, lanes_run_ahead_of_amortised_resync,
-             ops_of_no_length_are_no_fault, unsettled_runs_can_be_refused)
+             long_runs_are_accepted, refuses_a_changed_row, refuses_records_that_cannot_be_true,
+             kinds_count_for_their_term, judges_by_tolerance_and_memory, refuses_interrupted_runs,
+             paces_by_hand, replicas_drift_apart, the_slowest_sets_the_pace,
+             lanes_run_ahead_of_amortised_resync, ops_of_no_length_are_no_fault,
+             unsettled_runs_can_be_refused)

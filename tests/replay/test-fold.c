@@ -338,7 +338,7 @@ START_TEST(interrupted_runs_end_there)
     ps_interrupt_hold();
     raise(SIGTERM);
     g_auto(Outcome) outcome = run(workload, &settings, TRUE);
-    ps_interrupt_release();
+    ps_interrupt_release(TRUE);
     ps_assert_no_error(outcome.error);
     ck_assert(outcome.result->partial);
     ck_assert_ptr_null(outcome.result->out_of_memory);

@@ -34,7 +34,8 @@ static const struct {
      ":3: memory: \"16 GB/s\": unknown unit \"GB/s\" (expected a size with a unit, like 80 GiB)"},
     {"memory = 16 GiB", "memory = 0", ":3: memory: out of range (expected 1 B to 1e18 B)"},
     {"memory = 16 GiB", "memory = -16 GiB",
-     ":3: memory: \"-16 GiB\": not a number with a unit (expected a size with a unit, like 80 "
+     ":3: memory: \"-16 GiB\": the number is negative (expected 0 or more: a size with a unit, "
+     "like 80 "
      "GiB)"},
     {"memory = 16 GiB", "memory = 16 GiB\nmemory = 32 GiB",
      ":4: memory appears twice (expected once; first on line 3)"},

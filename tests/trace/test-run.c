@@ -407,6 +407,60 @@ START_TEST(stops_are_written_and_read)
 }
 END_TEST
 
+/* Up to what the clock holds, a picosecond is not lost on the way. */
+START_TEST(long_times_are_exact)
+{
+    g_autoptr(GRand) rand = g_rand_new_with_seed(ps_test_seed("long_times_are_exact"));
+    g_autofree char *path = g_build_filename(ps_test_folder(), "summary.json", NULL);
+    for (guint round = 0; round < 200; round++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(PsRunSummary) summary = make_summary();
+        summary->window_start_ps = (gint64)(g_rand_double(rand) * 3e18) | 1;
+        summary->window_end_ps = summary->window_start_ps + (gint64)(g_rand_double(rand) * 3e18);
+        summary->makespan_ps = summary->window_end_ps + (gint64)(g_rand_double(rand) * 2.9e18);
+        const PsRunStop stop = {1, summary->window_start_ps};
+        g_array_append_val(summary->stops, stop);
+        write_summary(summary, path);
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        compare_summaries(read, summary);
+    }
+}
+END_TEST
+
+/* As JSON writers spell doubles. */
+START_TEST(times_may_be_plain_doubles)
+{
+    static const struct {
+        const char *text;
+        gint64 time_ps;
+    } cases[] = {
+        {"0", 0},
+        {"5", 5000000000000},
+        {"1e-12", 1},
+        {"2.5E-3", 2500000000},
+        {"0.0123456789014", 12345678901},
+        {"1.2340000000005e2", 123400000000050},
+    };
+    const char *folder = ps_test_folder();
+    g_autofree char *path = g_build_filename(folder, "summary.json", NULL);
+    g_autoptr(PsRunSummary) summary = make_summary();
+    write_summary(summary, path);
+    g_autofree char *text = text_of_file(folder, "summary.json");
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GString) older = g_string_new(text);
+        g_autofree char *start = g_strconcat("\"window_start_s\": ", cases[i].text, NULL);
+        ck_assert_uint_eq(g_string_replace(older, "\"window_start_s\": 0.000000000001", start, 0),
+                          1);
+        ck_assert(g_file_set_contents(path, older->str, -1, NULL));
+        g_autoptr(PsRunSummary) read = ps_run_summary_read(path, &error);
+        ps_assert_no_error(error);
+        ck_assert_int_eq(read->window_start_ps, cases[i].time_ps);
+    }
+}
+END_TEST
+
 /* A summary that knows nothing of a category has none of it. */
 START_TEST(categories_may_be_missing)
 {
@@ -448,22 +502,85 @@ START_TEST(names_are_complete)
 }
 END_TEST
 
-/* A run that did not end leaves none of its files, and no summary of an older one. */
+#define N_RUN_FILES 5
+
+/* The files of a run that has all of them, where nothing else is in the folder. */
+static void read_files(const char *folder, char *texts[N_RUN_FILES])
+{
+    static const char *const names[] = {"trace.csv", "memory.csv", "loader.csv", "links.csv",
+                                        "summary.json"};
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    guint n = 0;
+    while (g_dir_read_name(dir) != NULL) {
+        n++;
+    }
+    ck_assert_uint_eq(n, N_RUN_FILES);
+    for (guint i = 0; i < N_RUN_FILES; i++) {
+        texts[i] = text_of_file(folder, names[i]);
+        ck_assert_ptr_nonnull(texts[i]);
+    }
+}
+
+static void give_up_run(const char *folder)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(PsRunWriter) writer = ps_run_writer_new(folder, &error);
+    ps_assert_no_error(error);
+    const PsTraceMemory change = {17, 2, 1, PS_MEMORY_WEIGHT_VERSIONS, 0.1};
+    const PsTraceSink *sink = ps_run_writer_sink(writer);
+    sink->memory(&change, sink->user_data);
+}
+
+/* A run that did not end leaves an older one as it was. */
+START_TEST(unfinished_runs_change_nothing)
+{
+    const char *folder = ps_test_folder();
+    char *before[N_RUN_FILES], *after[N_RUN_FILES];
+    write_run(folder, TRUE);
+    read_files(folder, before);
+    give_up_run(folder);
+    read_files(folder, after);
+    for (guint i = 0; i < N_RUN_FILES; i++) {
+        ck_assert_str_eq(before[i], after[i]);
+        g_free(before[i]);
+        g_free(after[i]);
+    }
+}
+END_TEST
+
+/* One that stops between its files, here because one of them cannot take its place, leaves no
+ * summary: neither its own nor the older one's. */
+START_TEST(half_replaced_runs_are_refused)
+{
+    const char *folder = ps_test_folder();
+    GError *error = NULL;
+    write_run(folder, TRUE);
+    g_autoptr(PsRunSummary) summary = make_summary();
+    PsRunWriter *writer = ps_run_writer_new(folder, &error);
+    ps_assert_no_error(error);
+    g_autofree char *memory = g_build_filename(folder, "memory.csv", NULL);
+    ck_assert_int_eq(g_unlink(memory), 0);
+    ck_assert_int_eq(g_mkdir(memory, 0777), 0);
+    ck_assert(!ps_run_writer_finish(writer, summary, &error));
+    g_autofree char *refusal = g_strdup_printf("%s: cannot write: Is a directory", memory);
+    ps_assert_error(error, PS_ERROR_IO, refusal);
+    error = NULL;
+    ps_run_writer_free(writer);
+    g_autofree char *missing =
+        g_strdup_printf("%s/summary.json: cannot read: No such file or directory", folder);
+    ck_assert_ptr_null(ps_run_load(folder, PS_RUN_EVERYTHING, &error));
+    ps_assert_error(error, PS_ERROR_IO, missing);
+}
+END_TEST
+
+/* A run that did not end leaves none of its files, and of the folders made for it none. */
 START_TEST(unfinished_runs_leave_nothing)
 {
     g_autoptr(GError) error = NULL;
     const char *folder = ps_test_folder();
-    g_autofree char *old = g_build_filename(folder, "summary.json", NULL);
-    ck_assert(g_file_set_contents(old, "{}", -1, NULL));
-    PsRunWriter *writer = ps_run_writer_new(folder, &error);
-    ps_assert_no_error(error);
-    ps_run_writer_free(writer);
-    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
-    ck_assert_ptr_null(g_dir_read_name(dir));
-    /* Folders that were made for it go as well. */
     g_autofree char *above = g_build_filename(folder, "deep", NULL);
     g_autofree char *inside = g_build_filename(above, "er", "run", NULL);
-    writer = ps_run_writer_new(inside, &error);
+    PsRunWriter *writer = ps_run_writer_new(inside, &error);
     ps_assert_no_error(error);
     ck_assert(g_file_test(inside, G_FILE_TEST_IS_DIR));
     ps_run_writer_free(writer);
@@ -637,6 +754,8 @@ START_TEST(sample_is_up_to_date)
 END_TEST
 
 PS_TEST_MAIN("run", what_is_written_is_read, partial_runs_say_so, stops_are_written_and_read,
-             unfinished_runs_leave_nothing, some_files_are_for_some_runs, wrong_loads_and_links,
-             lost_and_changed_files, categories_may_be_missing, names_are_complete,
-             unfinished_runs_leave_nothing, broken_folders_are_refused, sample_is_up_to_date)
+             unfinished_runs_change_nothing, half_replaced_runs_are_refused,
+             some_files_are_for_some_runs, wrong_loads_and_links, lost_and_changed_files,
+             long_times_are_exact, times_may_be_plain_doubles, categories_may_be_missing,
+             names_are_complete, unfinished_runs_leave_nothing, broken_folders_are_refused,
+             sample_is_up_to_date)
