@@ -1,5 +1,7 @@
 #include "tests/oracle/random-profile.h"
 
+#include <string.h>
+
 #include "tests/harness/harness.h"
 
 typedef struct {
@@ -134,4 +136,27 @@ PsProfile *ps_random_small_profile(GRand *random)
         .bandwidth_bytes_per_s = g_rand_int_range(random, 1, 20) * 1e9,
     };
     return ps_random_profile(random, &wanted);
+}
+
+gboolean ps_tmpcs_send_alike(const PsProfile *profile)
+{
+    for (guint v = 0; v < profile->n_layers; v++) {
+        const PsLayer *layer = &profile->layers[v];
+        for (guint s = 0; s < layer->n_sets; s++) {
+            const PsTmpc *first = &layer->sets[s].tmpcs[0];
+            for (guint i = 1; i < layer->sets[s].n_tmpcs; i++) {
+                const PsTmpc *tmpc = &layer->sets[s].tmpcs[i];
+                if (tmpc->weight_bytes != first->weight_bytes ||
+                    (layer->n_incoming > 0 &&
+                     memcmp(tmpc->sync_forward_bytes, first->sync_forward_bytes,
+                            layer->n_incoming * sizeof(double)) != 0) ||
+                    (layer->n_outgoing > 0 &&
+                     memcmp(tmpc->sync_backward_bytes, first->sync_backward_bytes,
+                            layer->n_outgoing * sizeof(double)) != 0)) {
+                    return FALSE;
+                }
+            }
+        }
+    }
+    return TRUE;
 }

@@ -21,5 +21,8 @@ typedef struct {
  */
 PsProfile *ps_random_small_profile(GRand *random);
 
+/* Whether the TMPCs of each layer and degree share w and sync bytes. */
+gboolean ps_tmpcs_send_alike(const PsProfile *profile);
+
 /* Times are whole milliseconds, sizes whole MB. Aborts if the program refuses what was made. */
 PsProfile *ps_random_profile(GRand *random, const PsRandomProfile *wanted);

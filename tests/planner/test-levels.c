@@ -285,8 +285,8 @@ END_TEST
 START_TEST(flush_is_within_its_gap)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
-    guint met = 0;
-    for (guint round = 0; round < 100; round++) {
+    guint met = 0, closed = 0;
+    for (guint round = 0; round < 300; round++) {
         g_autoptr(PsProfile) profile = small_profile(random, 3, 8, TRUE);
         PsSetting setting = random_setting(random, profile);
         g_autoptr(PsPlanning) planning = ps_planning_new(profile, &setting, NULL);
@@ -304,9 +304,14 @@ START_TEST(flush_is_within_its_gap)
             assert_legal(plan, profile);
             g_autoptr(PsEstimate) estimate = ps_plan_estimate(plan, profile);
             ck_assert_double_le(estimate->batch_s / (1 + plan->batch_gap), least_s * (1 + 1e-9));
+            if (ps_tmpcs_send_alike(profile)) {
+                closed++;
+                ck_assert_double_le(plan->batch_gap, 1e-3);
+            }
         }
     }
-    ck_assert_uint_gt(met, 50);
+    ck_assert_uint_gt(met, 150);
+    ck_assert_uint_gt(closed, 50);
 }
 END_TEST
 

@@ -277,21 +277,6 @@ static PsProfile *flush_profile(GRand *random)
     return ps_random_profile(random, &wanted);
 }
 
-static gboolean shares_weights(const PsProfile *profile)
-{
-    for (guint v = 0; v < profile->n_layers; v++) {
-        for (guint s = 0; s < profile->layers[v].n_sets; s++) {
-            const PsTmpcSet *set = &profile->layers[v].sets[s];
-            for (guint i = 1; i < set->n_tmpcs; i++) {
-                if (set->tmpcs[i].weight_bytes != set->tmpcs[0].weight_bytes) {
-                    return FALSE;
-                }
-            }
-        }
-    }
-    return TRUE;
-}
-
 START_TEST(flush_is_within_its_gap)
 {
     g_autoptr(GRand) random = g_rand_new_with_seed(ps_test_seed("flush_is_within_its_gap"));
@@ -312,7 +297,7 @@ START_TEST(flush_is_within_its_gap)
             ck_assert_double_ge(gap, 0);
             ck_assert_double_le(batch_s / (1 + gap), least_s * (1 + 1e-9));
             n_found++;
-            if (shares_weights(profile)) {
+            if (ps_tmpcs_send_alike(profile)) {
                 ck_assert_double_ge(batch_s, least_s * (1 - 1e-9));
                 ck_assert_double_le(gap, 1e-3);
                 n_exact++;
