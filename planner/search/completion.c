@@ -91,7 +91,6 @@ static void offer_stage(const PsCompletion *completion, Pass *pass, PsStageRun *
 
 static void run_pass(PsCompletion *completion, Pass *pass, gint64 price)
 {
-    const PsCosts *costs = completion->costs;
     guint n = completion->downsets->n_downsets;
     pass->price = price;
     pass->least[n - 1] = 0;
@@ -103,19 +102,10 @@ static void run_pass(PsCompletion *completion, Pass *pass, gint64 price)
         if (completion->windows[lower] == G_MAXUINT) {
             continue;
         }
-        ps_stage_walk_begin(completion->walk, lower);
-        while (ps_stage_walk_next(completion->walk, &run.upper, &sums)) {
-            gboolean any = FALSE;
-            for (run.degree = 0; run.degree < costs->n_degrees; run.degree++) {
-                if (ps_stage_may_keep(completion->solver, lower, &sums[run.degree],
-                                      completion->demand.caps)) {
-                    any = TRUE;
-                    offer_stage(completion, pass, &run, &sums[run.degree]);
-                }
-            }
-            if (!any) {
-                ps_stage_walk_prune(completion->walk);
-            }
+        PsCandidates candidates = ps_candidates_begin(completion->solver, completion->walk,
+                                                      completion->demand.caps, lower);
+        while (ps_candidates_next(&candidates, &run, &sums)) {
+            offer_stage(completion, pass, &run, sums);
         }
     }
 }

@@ -306,23 +306,12 @@ static void note_edges(PsPassage *passage, Stage *stage)
 static void extend(PsPassage *passage, guint lower)
 {
     Stage stage = {.run = {.lower = lower}};
-    const PsStageSums *sums;
-    ps_stage_walk_begin(passage->walk, lower);
-    while (passage->steps > 0 && ps_stage_walk_next(passage->walk, &stage.run.upper, &sums)) {
-        gboolean any = FALSE;
-        for (guint t = 0; t < passage->costs->n_degrees; t++) {
-            stage.sums = &sums[t];
-            stage.run.degree = t;
-            passage->steps--;
-            if (ps_stage_may_keep(passage->solver, lower, stage.sums, passage->caps)) {
-                any = TRUE;
-                note_edges(passage, &stage);
-                put_stage(passage, &stage);
-            }
-        }
-        if (!any) {
-            ps_stage_walk_prune(passage->walk);
-        }
+    PsCandidates candidates =
+        ps_candidates_begin(passage->solver, passage->walk, passage->caps, lower);
+    while (passage->steps > 0 && ps_candidates_next(&candidates, &stage.run, &stage.sums)) {
+        passage->steps--;
+        note_edges(passage, &stage);
+        put_stage(passage, &stage);
     }
 }
 

@@ -120,22 +120,11 @@ static guint least_outside(const PsRest *rest, const PsDemand *demand, const gui
     if (most == 0) {
         return 0;
     }
-    const PsCosts *costs = rest->costs;
     PsStageRun run = {.lower = lower};
     const PsStageSums *sums;
-    ps_stage_walk_begin(rest->walk, lower);
-    while (ps_stage_walk_next(rest->walk, &run.upper, &sums)) {
-        gboolean any = FALSE;
-        for (run.degree = 0; run.degree < costs->n_degrees; run.degree++) {
-            if (ps_stage_may_keep(rest->solver, lower, &sums[run.degree], demand->caps)) {
-                any = TRUE;
-                most = least_with(rest, demand, &run, &sums[run.degree], window,
-                                  least_devices[run.upper], most);
-            }
-        }
-        if (!any) {
-            ps_stage_walk_prune(rest->walk);
-        }
+    PsCandidates candidates = ps_candidates_begin(rest->solver, rest->walk, demand->caps, lower);
+    while (ps_candidates_next(&candidates, &run, &sums)) {
+        most = least_with(rest, demand, &run, sums, window, least_devices[run.upper], most);
     }
     return most;
 }

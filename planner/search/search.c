@@ -331,22 +331,11 @@ static void put_on_all(const PsSearch *search, Stage *stage)
 /* Tries every stage on top of the layouts of one downset. */
 static void extend_layouts(PsSearch *search, guint lower)
 {
-    const PsStageSums *sums;
     Stage stage = {.run = {.lower = lower}};
-    PsStageRun *run = &stage.run;
-    ps_stage_walk_begin(search->walk, lower);
-    while (ps_stage_walk_next(search->walk, &run->upper, &sums)) {
-        gboolean any = FALSE;
-        for (run->degree = 0; run->degree < search->costs->n_degrees; run->degree++) {
-            stage.sums = &sums[run->degree];
-            if (ps_stage_may_keep(search->solver, lower, stage.sums, search->caps)) {
-                any = TRUE;
-                put_on_all(search, &stage);
-            }
-        }
-        if (!any) {
-            ps_stage_walk_prune(search->walk);
-        }
+    PsCandidates candidates =
+        ps_candidates_begin(search->solver, search->walk, search->caps, lower);
+    while (ps_candidates_next(&candidates, &stage.run, &stage.sums)) {
+        put_on_all(search, &stage);
     }
 }
 

@@ -249,12 +249,42 @@ gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, 
     return sums->min_memory_per_microbatch * in_flight + sums->min_memory_fixed <= solver->memory;
 }
 
-gboolean ps_stage_may_keep(const PsStageSolver *solver, guint lower, const PsStageSums *sums,
-                           const gint64 *caps)
+PsCandidates ps_candidates_begin(const PsStageSolver *solver, PsStageWalk *walk, const gint64 *caps,
+                                 guint lower)
 {
+    ps_stage_walk_begin(walk, lower);
+    return (PsCandidates){solver, walk, caps, NULL, solver->costs->n_degrees, TRUE};
+}
+
+static gboolean may_keep(const PsCandidates *candidates, guint lower, const PsStageSums *sums)
+{
+    const PsCosts *costs = candidates->solver->costs;
     guint least_in_flight = lower == 0 ? 1 : 2; /* y = ceil(s/d), and later stages add to s */
-    return sums->possible && sums->fast_time <= caps[solver->costs->n_divisors - 1] &&
-           ps_stage_may_fit(solver, sums, least_in_flight);
+    return sums->possible && sums->fast_time <= candidates->caps[costs->n_divisors - 1] &&
+           ps_stage_may_fit(candidates->solver, sums, least_in_flight);
+}
+
+gboolean ps_candidates_next(PsCandidates *candidates, PsStageRun *run, const PsStageSums **sums)
+{
+    guint n_degrees = candidates->solver->costs->n_degrees;
+    for (;;) {
+        while (candidates->next_degree < n_degrees) {
+            run->degree = candidates->next_degree++;
+            *sums = &candidates->sums[run->degree];
+            if (may_keep(candidates, run->lower, *sums)) {
+                candidates->any = TRUE;
+                return TRUE;
+            }
+        }
+        if (!candidates->any) {
+            ps_stage_walk_prune(candidates->walk);
+        }
+        if (!ps_stage_walk_next(candidates->walk, &run->upper, &candidates->sums)) {
+            return FALSE;
+        }
+        candidates->next_degree = 0;
+        candidates->any = FALSE;
+    }
 }
 
 guint ps_stage_least_divisor(const PsCosts *costs, const PsStageSums *sums, const gint64 *caps)

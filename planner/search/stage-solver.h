@@ -26,11 +26,24 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(PsStageSolver, ps_stage_solver_free)
  * TRUE is no promise. */
 gboolean ps_stage_may_fit(const PsStageSolver *solver, const PsStageSums *sums, guint in_flight);
 
-/* FALSE where the stage is too slow or too large for every d, whatever is behind it: so then is
- * every larger one (edges may cost less there, times and memory only more). caps: [n_divisors], the
- * largest load·d allowed for each divisor d. */
-gboolean ps_stage_may_keep(const PsStageSolver *solver, guint lower, const PsStageSums *sums,
-                           const gint64 *caps);
+/* The stages on top of one downset, at each tensor-parallel degree, that are not too slow or too
+ * large for every d, whatever is behind them. Where none is at an upper, no larger one is (edges
+ * may cost less there, times and memory only more), and the walk goes no further. */
+typedef struct {
+    const PsStageSolver *solver;
+    PsStageWalk *walk;
+    const gint64 *caps; /* [n_divisors]: the largest load·d allowed for each divisor d */
+    const PsStageSums *sums;
+    guint next_degree;
+    gboolean any; /* at this upper */
+} PsCandidates;
+
+/* Begins the walk. */
+PsCandidates ps_candidates_begin(const PsStageSolver *solver, PsStageWalk *walk, const gint64 *caps,
+                                 guint lower);
+/* The next one: upper and degree of the run, whose lower is given, and its sums, valid until the
+ * next call. FALSE after the last. */
+gboolean ps_candidates_next(PsCandidates *candidates, PsStageRun *run, const PsStageSums **sums);
 
 /* First divisor d at which the stage's fastest TMPCs, and edges at the innermost level, are within
  * its cap; or n_divisors. */
